@@ -60,16 +60,20 @@ impl Numbers {
 
     /// Appends a number. False if there are [`MOST`](Self::MOST) already.
     pub fn push(&mut self, value: u32) -> bool {
-        let place = self.values.get_mut(usize::from(self.count));
-        let fits = place.map(|place| *place = value).is_some();
+        let slot = self.values.get_mut(usize::from(self.count));
+        let fits = slot.map(|slot| *slot = value).is_some();
         self.count += u8::from(fits);
         fits
     }
 }
 
 /// A value for a 32-bit field. A larger value becomes the maximum, which is out of every range.
-pub(crate) fn saturated(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
+pub(crate) const fn saturated(value: u64) -> u32 {
+    if value < u32::MAX as u64 {
+        value as u32
+    } else {
+        u32::MAX
+    }
 }
 
 /// Bounds of times, in picoseconds.
@@ -505,7 +509,7 @@ impl Kind {
             Self::Choice(words) => words
                 .iter()
                 .position(|word| *word == text)
-                .map(|place| place as u64)
+                .map(|index| index as u64)
                 .ok_or_else(|| alternatives(words)),
             Self::Switch => Err("no value".to_owned()),
         }
@@ -861,10 +865,10 @@ mod tests {
     #[test]
     fn a_choice_is_one_of_its_words() {
         let kind = Kind::Choice(&["slack", "priority", "deadline"]);
-        let places = ["slack", "priority", "deadline"].map(|word| kind.read(word));
-        assert_eq!(places, [Ok(0), Ok(1), Ok(2)]);
+        let indices = ["slack", "priority", "deadline"].map(|word| kind.read(word));
+        assert_eq!(indices, [Ok(0), Ok(1), Ok(2)]);
         assert_eq!(
-            [0, 1, 2, 3].map(|place| kind.show(place)),
+            [0, 1, 2, 3].map(|index| kind.show(index)),
             ["slack", "priority", "deadline", "3"]
         );
         assert!(

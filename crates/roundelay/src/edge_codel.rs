@@ -44,7 +44,7 @@
 //! packet in the queue does not apply.
 
 use crate::config::ConfigError;
-use crate::mechanisms::codel::{Codel, Leaving, Resume, Roots, Target};
+use crate::mechanisms::codel::{Codel, Resume, Roots, Target, Waited};
 use crate::time::{Duration, Instant, Slack};
 
 /// The total time in queues so far: initial slack minus current slack.
@@ -155,7 +155,7 @@ impl EdgeCodel {
         }
         // A packet that overtook others does not make the next one look late.
         self.sent_at = self.sent_at.max(Some(sent_at));
-        let leaving = Leaving {
+        let waited = Waited {
             len: 0,
             sojourn: queueing_delay,
             backlog_bytes: u64::MAX,
@@ -167,7 +167,7 @@ impl EdgeCodel {
                 roots: Roots::Exact,
             },
             now,
-            leaving,
+            waited,
         )
     }
 }

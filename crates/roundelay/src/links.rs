@@ -143,17 +143,17 @@ impl<N: Note> Links<N> {
         if handle > Handle::LARGEST {
             return false;
         }
-        let places = (handle.index() + 1).next_power_of_two();
-        self.links.resize(places, Self::UNLINKED);
-        self.notes.resize(places, N::NONE);
+        let slots = (handle.index() + 1).next_power_of_two();
+        self.links.resize(slots, Self::UNLINKED);
+        self.notes.resize(slots, N::NONE);
         #[cfg(debug_assertions)]
-        self.waits.resize(places, false);
+        self.waits.resize(slots, false);
         true
     }
 
     #[inline(always)]
     fn link(&mut self, queue: &mut Queue, link: Link) {
-        self.links[link.place as usize] = Neighbours {
+        self.links[link.slot as usize] = Neighbours {
             next: Link::NONE,
             previous: queue.tail,
         };
@@ -161,31 +161,31 @@ impl<N: Note> Links<N> {
             Some(tail) => tail.next = link,
             None => queue.head = link,
         }
-        queue.tail = link.place;
+        queue.tail = link.slot;
     }
 
     #[inline(always)]
     fn unlink_head(&self, queue: &mut Queue) -> Option<u32> {
-        let place = queue.head.place;
-        queue.head = self.links.get(place as usize)?.next;
+        let slot = queue.head.slot;
+        queue.head = self.links.get(slot as usize)?.next;
         queue.packets -= 1;
         if queue.packets == 0 {
             queue.tail = NONE;
         }
-        Some(place)
+        Some(slot)
     }
 
     #[inline(always)]
-    fn note_waits(&mut self, place: u32, waits: bool) {
+    fn note_waits(&mut self, slot: u32, waits: bool) {
         #[cfg(debug_assertions)]
         {
-            let before = core::mem::replace(&mut self.waits[place as usize], waits);
+            let before = core::mem::replace(&mut self.waits[slot as usize], waits);
             assert!(
                 before != waits,
-                "handle {place} is enqueued while it still waits, or leaves without having been enqueued"
+                "handle {slot} is enqueued while it still waits, or leaves without having been enqueued"
             );
         }
-        let _ = (place, waits);
+        let _ = (slot, waits);
     }
 }
 
@@ -209,8 +209,8 @@ impl<N: Note> Storage<Handle> for Links<N> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: u32) {
-        prefetch(&self.links, place as usize);
+    fn prefetch(&self, slot: u32) {
+        prefetch(&self.links, slot as usize);
     }
 
     /// A packet's slot is its handle's.
@@ -218,9 +218,9 @@ impl<N: Note> Storage<Handle> for Links<N> {
     fn prefetch_free(&self, _packets: usize) {}
 
     #[inline(always)]
-    fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
+    fn neighbours(&self, slot: u32) -> Option<(Link, u32)> {
         self.links
-            .get(place as usize)
+            .get(slot as usize)
             .map(|links| (links.next, links.previous))
     }
 
@@ -236,15 +236,15 @@ impl<N: Note> Storage<Handle> for Links<N> {
 
     #[inline(always)]
     fn push(&mut self, queue: &mut Queue, packet: Packet<Handle>) {
-        let place = packet.payload.0;
-        self.note_waits(place, true);
+        let slot = packet.payload.0;
+        self.note_waits(slot, true);
         if size_of::<N>() > 0 {
-            self.notes[place as usize] = N::of(&packet);
+            self.notes[slot as usize] = N::of(&packet);
         }
         self.link(
             queue,
             Link {
-                place,
+                slot,
                 len: packet.len,
             },
         );
@@ -253,19 +253,19 @@ impl<N: Note> Storage<Handle> for Links<N> {
 
     #[inline(always)]
     fn pop(&mut self, queue: &mut Queue) -> Option<Departure> {
-        let place = self.unlink_head(queue)?;
+        let slot = self.unlink_head(queue)?;
         self.packets -= 1;
-        self.note_waits(place, false);
+        self.note_waits(slot, false);
         Some(Departure {
-            handle: Handle(place),
+            handle: Handle(slot),
             mark: false,
         })
     }
 
     #[inline]
     fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Departure, u32)> {
-        let place = queue.tail;
-        let previous = self.links.get(place as usize)?.previous;
+        let slot = queue.tail;
+        let previous = self.links.get(slot as usize)?.previous;
         queue.packets -= 1;
         let len = match self.links.get_mut(previous as usize) {
             Some(links) if queue.packets > 0 => {
@@ -278,25 +278,25 @@ impl<N: Note> Storage<Handle> for Links<N> {
             }
         };
         self.packets -= 1;
-        self.note_waits(place, false);
+        self.note_waits(slot, false);
         Some((
             Departure {
-                handle: Handle(place),
+                handle: Handle(slot),
                 mark: false,
             },
             len,
         ))
     }
 
-    fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Departure, u32)> {
-        let Neighbours { next, previous } = *self.links.get(place as usize)?;
+    fn remove_inner(&mut self, queue: &mut Queue, slot: u32) -> Option<(Departure, u32)> {
+        let Neighbours { next, previous } = *self.links.get(slot as usize)?;
         let before = &mut self.links[previous as usize].next;
         let len = core::mem::replace(before, next).len;
-        self.links[next.place as usize].previous = previous;
+        self.links[next.slot as usize].previous = previous;
         queue.packets -= 1;
         self.packets -= 1;
-        self.note_waits(place, false);
-        let handle = Handle(place);
+        self.note_waits(slot, false);
+        let handle = Handle(slot);
         Some((
             Departure {
                 handle,
@@ -316,24 +316,20 @@ impl<N: Note> Storage<Handle> for Links<N> {
     }
 
     #[inline]
-    fn flow(&self, place: u32) -> Option<FlowId> {
-        self.notes.get(place as usize)?.flow()
+    fn flow(&self, slot: u32) -> Option<FlowId> {
+        self.notes.get(slot as usize)?.flow()
     }
 
     #[inline]
-    fn age(&self, place: u32) -> Option<Age> {
-        self.notes.get(place as usize)?.age()
+    fn age(&self, slot: u32) -> Option<Age> {
+        self.notes.get(slot as usize)?.age()
     }
 
     fn check(&self, link: Link) {
         #[cfg(debug_assertions)]
+        assert!(self.waits[link.slot as usize], "handle {} waits", link.slot);
         assert!(
-            self.waits[link.place as usize],
-            "handle {} waits",
-            link.place
-        );
-        assert!(
-            (link.place as usize) < self.links.len(),
+            (link.slot as usize) < self.links.len(),
             "a link leads to a handle"
         );
     }

@@ -34,15 +34,12 @@ pub struct Age {
 /// A link to a stored packet: slot and length. The length is known without a look at the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    pub(crate) place: u32,
+    pub(crate) slot: u32,
     pub(crate) len: u32,
 }
 
 impl Link {
-    pub(crate) const NONE: Self = Self {
-        place: NONE,
-        len: 0,
-    };
+    pub(crate) const NONE: Self = Self { slot: NONE, len: 0 };
 }
 
 /// A first-in-first-out queue whose packets live in a [`Pool`]: 24 bytes, to sit inside a flow's
@@ -169,7 +166,7 @@ pub trait Storage<T>: sealed::Sealed + Default {
 
     /// Prefetches a slot.
     #[doc(hidden)]
-    fn prefetch(&self, place: u32);
+    fn prefetch(&self, slot: u32);
 
     /// Prefetches the slots of the next `packets` pushes, as far as known.
     #[doc(hidden)]
@@ -177,7 +174,7 @@ pub trait Storage<T>: sealed::Sealed + Default {
 
     /// A packet's neighbours: towards the tail, towards the head.
     #[doc(hidden)]
-    fn neighbours(&self, place: u32) -> Option<(Link, u32)>;
+    fn neighbours(&self, slot: u32) -> Option<(Link, u32)>;
 
     /// Why this packet cannot be pushed.
     #[doc(hidden)]
@@ -205,7 +202,7 @@ pub trait Storage<T>: sealed::Sealed + Default {
     /// Removes a packet that is neither head nor tail, and updates the queue's packet count. Also
     /// returns the packet's length.
     #[doc(hidden)]
-    fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Self::Leaving, u32)>;
+    fn remove_inner(&mut self, queue: &mut Queue, slot: u32) -> Option<(Self::Leaving, u32)>;
 
     /// Moves the head packet of `from` to the end of `to`, and updates `from`'s packet count. The
     /// caller updates `to`'s.
@@ -214,11 +211,11 @@ pub trait Storage<T>: sealed::Sealed + Default {
 
     /// A queued packet's flow, if recorded.
     #[doc(hidden)]
-    fn flow(&self, place: u32) -> Option<FlowId>;
+    fn flow(&self, slot: u32) -> Option<FlowId>;
 
     /// A queued packet's arrival time and ECN field, if recorded.
     #[doc(hidden)]
-    fn age(&self, place: u32) -> Option<Age>;
+    fn age(&self, slot: u32) -> Option<Age>;
 
     /// Panics if this slot does not hold a packet as long as the link says.
     #[doc(hidden)]
@@ -253,7 +250,7 @@ impl<T> Default for Nodes<T> {
 impl<T> Nodes<T> {
     #[cold]
     #[inline(never)]
-    fn add_place(&mut self) -> u32 {
+    fn add_slot(&mut self) -> u32 {
         let fresh = self.nodes.len() as u32;
         assert!(fresh != NONE, "a pool holds fewer than 2^32 - 1 packets");
         self.nodes.push(Node::FREE);
@@ -262,8 +259,8 @@ impl<T> Nodes<T> {
     }
 
     #[inline]
-    fn packet(&self, place: u32) -> Option<&Packet<T>> {
-        self.nodes.get(place as usize)?.packet.as_ref()
+    fn packet(&self, slot: u32) -> Option<&Packet<T>> {
+        self.nodes.get(slot as usize)?.packet.as_ref()
     }
 }
 
@@ -288,21 +285,21 @@ impl<T> Storage<T> for Nodes<T> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: u32) {
-        prefetch(&self.nodes, place as usize);
+    fn prefetch(&self, slot: u32) {
+        prefetch(&self.nodes, slot as usize);
     }
 
     #[inline]
     fn prefetch_free(&self, packets: usize) {
-        for place in self.free.iter().rev().take(packets) {
-            prefetch(&self.nodes, *place as usize);
+        for slot in self.free.iter().rev().take(packets) {
+            prefetch(&self.nodes, *slot as usize);
         }
     }
 
     #[inline(always)]
-    fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
+    fn neighbours(&self, slot: u32) -> Option<(Link, u32)> {
         self.nodes
-            .get(place as usize)
+            .get(slot as usize)
             .map(|node| (node.next, node.previous))
     }
 
@@ -314,42 +311,42 @@ impl<T> Storage<T> for Nodes<T> {
     #[inline(always)]
     fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
-        let place = match self.free.pop() {
-            Some(place) => place,
-            None => self.add_place(),
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.add_slot(),
         };
-        let link = Link { place, len };
+        let link = Link { slot, len };
         let nodes = self.nodes.as_mut_slice();
         match nodes.get_mut(queue.tail as usize) {
             Some(tail) => tail.next = link,
             None => queue.head = link,
         }
-        nodes[place as usize] = Node {
+        nodes[slot as usize] = Node {
             packet: Some(packet),
             next: Link::NONE,
             previous: queue.tail,
         };
-        queue.tail = place;
+        queue.tail = slot;
     }
 
     #[inline(always)]
     fn pop(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
-        let place = queue.head.place;
-        let node = self.nodes.get_mut(place as usize)?;
+        let slot = queue.head.slot;
+        let node = self.nodes.get_mut(slot as usize)?;
         queue.head = node.next;
         queue.packets -= 1;
         if queue.packets == 0 {
             queue.tail = NONE;
         }
-        self.free.push(place);
+        self.free.push(slot);
         // Last, as `take` moves the packet directly to the caller's memory.
         node.packet.take()
     }
 
     #[inline]
     fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Packet<T>, u32)> {
-        let place = queue.tail;
-        let node = self.nodes.get_mut(place as usize)?;
+        let slot = queue.tail;
+        let node = self.nodes.get_mut(slot as usize)?;
         let packet = node.packet.take()?;
         let previous = node.previous;
         queue.packets -= 1;
@@ -360,19 +357,19 @@ impl<T> Storage<T> for Nodes<T> {
             }
             _ => (queue.head, queue.tail) = (Link::NONE, NONE),
         }
-        self.free.push(place);
+        self.free.push(slot);
         let len = packet.len;
         Some((packet, len))
     }
 
-    fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Packet<T>, u32)> {
-        let node = self.nodes.get_mut(place as usize)?;
+    fn remove_inner(&mut self, queue: &mut Queue, slot: u32) -> Option<(Packet<T>, u32)> {
+        let node = self.nodes.get_mut(slot as usize)?;
         let packet = node.packet.take()?;
         let (next, previous) = (node.next, node.previous);
         self.nodes[previous as usize].next = next;
-        self.nodes[next.place as usize].previous = previous;
+        self.nodes[next.slot as usize].previous = previous;
         queue.packets -= 1;
-        self.free.push(place);
+        self.free.push(slot);
         let len = packet.len;
         Some((packet, len))
     }
@@ -382,13 +379,13 @@ impl<T> Storage<T> for Nodes<T> {
     }
 
     #[inline]
-    fn flow(&self, place: u32) -> Option<FlowId> {
-        self.packet(place).map(|packet| packet.flow)
+    fn flow(&self, slot: u32) -> Option<FlowId> {
+        self.packet(slot).map(|packet| packet.flow)
     }
 
     #[inline]
-    fn age(&self, place: u32) -> Option<Age> {
-        self.packet(place).map(|packet| Age {
+    fn age(&self, slot: u32) -> Option<Age> {
+        self.packet(slot).map(|packet| Age {
             arrival: packet.arrival,
             ecn: packet.ecn,
         })
@@ -396,7 +393,7 @@ impl<T> Storage<T> for Nodes<T> {
 
     fn check(&self, link: Link) {
         let packet = self
-            .packet(link.place)
+            .packet(link.slot)
             .expect("a queued node holds a packet");
         assert_eq!(
             packet.len, link.len,
@@ -409,7 +406,7 @@ impl<T> Storage<T> for Nodes<T> {
 /// over handles with [`Links`](crate::author::Links) for `P`.
 #[derive(Debug, Clone)]
 pub struct Pool<T, P = Nodes<T>> {
-    places: P,
+    storage: P,
     bytes: u64,
     carries: PhantomData<T>,
 }
@@ -429,7 +426,7 @@ impl<T> Pool<T> {
     /// A queue's head packet.
     #[inline]
     pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
-        self.places.packet(queue.head.place)
+        self.storage.packet(queue.head.slot)
     }
 }
 
@@ -437,7 +434,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
     /// An empty pool.
     pub fn empty() -> Self {
         Self {
-            places: P::default(),
+            storage: P::default(),
             bytes: 0,
             carries: PhantomData,
         }
@@ -447,7 +444,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog {
-            packets: self.places.packets(),
+            packets: self.storage.packets(),
             bytes: self.bytes,
         }
     }
@@ -455,20 +452,20 @@ impl<T, P: Storage<T>> Pool<T, P> {
     /// Whether the storage exceeds a near cache, so that the `prefetch` calls for a burst pay.
     #[inline]
     pub fn is_far(&self) -> bool {
-        self.places.slots() > NEAR_CACHE / P::BYTES_PER_SLOT
+        self.storage.slots() > NEAR_CACHE / P::BYTES_PER_SLOT
     }
 
     /// Whether the storage exceeds a share of the last cache, so that prefetching for a single call
     /// pays.
     #[inline]
     pub fn is_very_far(&self) -> bool {
-        self.places.slots() > LAST_CACHE / P::BYTES_PER_SLOT
+        self.storage.slots() > LAST_CACHE / P::BYTES_PER_SLOT
     }
 
     /// Prefetches the head packet, for [`pop`](Self::pop).
     #[inline]
     pub fn prefetch_head(&self, queue: &Queue) {
-        self.places.prefetch(queue.head.place);
+        self.storage.prefetch(queue.head.slot);
     }
 
     /// Prefetches the packet `links` links behind the head, if all packets up to it have at most
@@ -478,7 +475,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
         let mut link = queue.head;
         let mut bytes = u64::from(queue.head.len);
         for _ in 0..links {
-            let Some((next, _)) = self.places.neighbours(link.place) else {
+            let Some((next, _)) = self.storage.neighbours(link.slot) else {
                 return;
             };
             link = next;
@@ -487,39 +484,39 @@ impl<T, P: Storage<T>> Pool<T, P> {
                 return;
             }
         }
-        self.places.prefetch(link.place);
+        self.storage.prefetch(link.slot);
     }
 
     /// Prefetches the tail packet, to which [`push`](Self::push) links the next one.
     #[inline]
     pub fn prefetch_tail(&self, queue: &Queue) {
-        self.places.prefetch(queue.tail);
+        self.storage.prefetch(queue.tail);
     }
 
     /// Prefetches the slots of the next `packets` pushes.
     #[inline]
     pub fn prefetch_free(&self, packets: usize) {
-        self.places.prefetch_free(packets);
+        self.storage.prefetch_free(packets);
     }
 
     /// Why this packet cannot be pushed: see [`makes_room_for`](Self::makes_room_for).
     #[inline]
     pub fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.places.refusal(packet)
+        self.storage.refusal(packet)
     }
 
     /// Whether this packet can be pushed: false for a handle beyond
     /// [`Handle::LARGEST`](crate::Handle::LARGEST).
     #[inline(always)]
     pub fn makes_room_for(&mut self, packet: &Packet<T>) -> bool {
-        self.places.make_room(packet)
+        self.storage.make_room(packet)
     }
 
     /// Appends a packet. Requires [room](Self::makes_room_for).
     #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
-        self.places.push(queue, packet);
+        self.storage.push(queue, packet);
         queue.packets += 1;
         queue.bytes += u64::from(len);
         self.bytes += u64::from(len);
@@ -541,13 +538,13 @@ impl<T, P: Storage<T>> Pool<T, P> {
         let len = u64::from(queue.head.len);
         queue.bytes -= len;
         self.bytes -= len;
-        self.places.pop(queue)
+        self.storage.pop(queue)
     }
 
     /// Moves one queue's head packet to the end of another. False if there is none.
     pub(crate) fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
         let len = u64::from(from.head.len);
-        let moves = self.places.move_head(from, to);
+        let moves = self.storage.move_head(from, to);
         if moves {
             from.bytes -= len;
             (to.packets, to.bytes) = (to.packets + 1, to.bytes + len);
@@ -558,7 +555,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
     /// Removes the tail packet.
     #[inline]
     pub fn pop_tail(&mut self, queue: &mut Queue) -> Option<P::Leaving> {
-        let (packet, len) = self.places.pop_tail(queue)?;
+        let (packet, len) = self.storage.pop_tail(queue)?;
         queue.bytes -= u64::from(len);
         self.bytes -= u64::from(len);
         Some(packet)
@@ -566,15 +563,15 @@ impl<T, P: Storage<T>> Pool<T, P> {
 
     /// Removes a slot's packet from its queue, wherever it stands. Also returns the packet's
     /// length.
-    pub(crate) fn remove(&mut self, queue: &mut Queue, place: u32) -> Option<(P::Leaving, u32)> {
-        if place == queue.head.place {
+    pub(crate) fn remove(&mut self, queue: &mut Queue, slot: u32) -> Option<(P::Leaving, u32)> {
+        if slot == queue.head.slot {
             let len = queue.head.len;
             return Some((self.pop(queue)?, len));
         }
-        let (packet, len) = if place == queue.tail {
-            self.places.pop_tail(queue)?
+        let (packet, len) = if slot == queue.tail {
+            self.storage.pop_tail(queue)?
         } else {
-            self.places.remove_inner(queue, place)?
+            self.storage.remove_inner(queue, slot)?
         };
         queue.bytes -= u64::from(len);
         self.bytes -= u64::from(len);
@@ -583,21 +580,21 @@ impl<T, P: Storage<T>> Pool<T, P> {
 
     /// The link from a queued packet to the one behind it.
     #[inline]
-    pub(crate) fn behind(&self, place: u32) -> Option<Link> {
-        self.places.neighbours(place).map(|(next, _)| next)
+    pub(crate) fn behind(&self, slot: u32) -> Option<Link> {
+        self.storage.neighbours(slot).map(|(next, _)| next)
     }
 
     /// The head packet's flow. By handle only if the discipline has flows recorded.
     #[inline]
     pub(crate) fn head_flow(&self, queue: &Queue) -> Option<FlowId> {
-        self.places.flow(queue.head.place)
+        self.storage.flow(queue.head.slot)
     }
 
     /// The head packet's arrival time and ECN field. By handle only if the discipline has ages
     /// recorded.
     #[inline]
     pub(crate) fn head_age(&self, queue: &Queue) -> Option<Age> {
-        self.places.age(queue.head.place)
+        self.storage.age(queue.head.slot)
     }
 
     /// Walks a queue and panics if links, counts or packets disagree. For `check_invariants`.
@@ -607,10 +604,10 @@ impl<T, P: Storage<T>> Pool<T, P> {
         let mut packets = 0u32;
         let mut bytes = 0u64;
         while at != Link::NONE {
-            self.places.check(at);
+            self.storage.check(at);
             let (next, previous) = self
-                .places
-                .neighbours(at.place)
+                .storage
+                .neighbours(at.slot)
                 .expect("a link leads to a place");
             assert!(
                 before == NONE || previous == before,
@@ -618,7 +615,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
             );
             packets += 1;
             bytes += u64::from(at.len);
-            (before, at) = (at.place, next);
+            (before, at) = (at.slot, next);
         }
         assert_eq!(before, queue.tail, "the queue ends at its tail");
         assert_eq!(
@@ -660,7 +657,7 @@ mod tests {
         for len in 5..=6 {
             pool.push(&mut a, packet(len));
         }
-        assert_eq!(pool.places.nodes.len(), 4, "storage is used again");
+        assert_eq!(pool.storage.nodes.len(), 4, "storage is used again");
         assert_eq!(
             core::iter::from_fn(|| pool.pop(&mut a))
                 .map(|p| p.len)
@@ -716,8 +713,8 @@ mod tests {
             pool.push(&mut queue, packet(len));
         }
         // In a fresh pool, packets have the slots 0 to 4.
-        for (place, len) in [(2, 3), (0, 1), (4, 5), (3, 4), (1, 2)] {
-            let removed = pool.remove(&mut queue, place);
+        for (slot, len) in [(2, 3), (0, 1), (4, 5), (3, 4), (1, 2)] {
+            let removed = pool.remove(&mut queue, slot);
             assert_eq!(
                 removed.map(|(packet, len)| (packet.len, len)),
                 Some((len, len))

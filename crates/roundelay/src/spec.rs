@@ -253,7 +253,7 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
                     .map_err(|expected| bad_value(parameter, written, expected))?
             }
             Kind::Choice(_) if parameter.is_bare => match parameter.kind.read(word) {
-                Ok(place) => place,
+                Ok(index) => index,
                 Err(_) => continue,
             },
             _ => continue,

@@ -45,15 +45,15 @@
 //!
 //! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them.
 //! Let m's leaf n be backlogged over (t1, t2), W the link's service, and W_m, W_n that of m and n.
-//! If m chose after the previous packet had left, its discipline's B-WFI would give W_n >= phi W_m
-//! - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing, rate. Choosing
-//! at the start of the previous packet has one effect: a leaf n that becomes backlogged later takes
-//! part from the next choice on, as if n had arrived at the start of the chosen packet. Until then
-//! m sends the rest of the packet on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha,
-//! and with W_m >= phi_m W - B(m) for the class, which is backlogged as long as n is, the bound
-//! follows from the root down. When a first-in-first-out leaf's packet starts, the leaf has been
-//! backlogged since the packet's arrival, with Q bytes at first, so the link has sent at most (Q -
-//! len + B) / phi in between. This is the T-WFI.
+//! If m chose after the previous packet had left, its discipline's B-WFI would give
+//! W_n >= phi W_m - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing,
+//! rate. Choosing at the start of the previous packet has one effect: a leaf n that becomes
+//! backlogged later takes part from the next choice on, as if n had arrived at the start of the
+//! chosen packet. Until then m sends the rest of the packet on the link, at most L(m). So W_n >=
+//! phi (W_m - L(m)) - alpha, and with W_m >= phi_m W - B(m) for the class, which is backlogged as
+//! long as n is, the bound follows from the root down. When a first-in-first-out leaf's packet
+//! starts, the leaf has been backlogged since the packet's arrival, with Q bytes at first, so the
+//! link has sent at most (Q - len + B) / phi in between. This is the T-WFI.
 //!
 //! **Shapers.** A class of `tbf`, `htb` or `hfsc` may give nothing although its children have
 //! packets. It is then out of its class's scheduler, and `Below::asleep` has it with the time at
@@ -346,8 +346,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         match shaper.offer() {
             Offer::First => self.renew(number),
             Offer::InTurn if is_empty => {
-                let place = self.below.place(number);
-                self.root.withdraw(place);
+                let flow = self.below.flow_of(number);
+                self.root.withdraw(flow);
                 self.below.set_offered(number, false);
             }
             _ => {}
@@ -358,13 +358,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// its length.
     fn renew(&mut self, number: usize) {
         let bucket = self.below.parent(number);
-        let place = self.below.place(number);
+        let flow = self.below.flow_of(number);
         if let Some(class) = self.class_mut(bucket) {
-            class.withdraw(place);
+            class.withdraw(flow);
         }
         if bucket != ROOT {
-            let place = self.below.place(bucket);
-            self.root.withdraw(place);
+            let flow = self.below.flow_of(bucket);
+            self.root.withdraw(flow);
             self.below.set_offered(bucket, false);
         }
         self.below.set_offered(number, false);
@@ -392,8 +392,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             let children = &root.children;
             let now = below.now;
             let mut sent = None;
-            let chosen = root.scheduler.dequeue_refilled(now, &mut |place| {
-                let child = children.get(place.index())?.node as usize;
+            let chosen = root.scheduler.dequeue_refilled(now, &mut |flow| {
+                let child = children.get(flow.index())?.node as usize;
                 sent = below.take_head(child);
                 below.stand_in(child)
             });
@@ -416,8 +416,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             top = self.below.parent(top);
         }
         let parent = self.below.parent(top);
-        let place = self.below.place(top);
-        self.class_mut(parent)?.scheduler.evict_flow(place);
+        let flow = self.below.flow_of(top);
+        self.class_mut(parent)?.scheduler.evict_flow(flow);
         let packet = self.below.take_head(top);
         if parent == ROOT {
             self.report_to_root(top)
@@ -601,8 +601,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
                 State::Class(class) => class.footprint(),
                 State::Shaper(shaper) => shaper.footprint(),
             };
-            let place = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
-            sum.fixed_bytes += of_node.fixed_bytes + place;
+            let node = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
+            sum.fixed_bytes += of_node.fixed_bytes + node;
             sum.bytes_per_flow = sum.bytes_per_flow.max(of_node.bytes_per_flow);
         }
         sum.bytes_per_flow += size_of::<u32>();
@@ -690,16 +690,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn check_class(&self, class: &Class<I>, is_root: bool) {
         let mut expected = Backlog::default();
         let mut some = false;
-        for (place, child) in class.children.iter().enumerate() {
+        for (flow, child) in class.children.iter().enumerate() {
             if child.node == NONE {
                 continue;
             }
             let next = self.below.next_of(child.node as usize);
             let len = next.map(|(len, ..)| len);
-            let chosen = class
-                .head
-                .as_ref()
-                .filter(|head| head.flow.index() == place);
+            let chosen = class.head.as_ref().filter(|head| head.flow.index() == flow);
             expected.packets +=
                 u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
             expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);

@@ -53,13 +53,13 @@ const fn slot_of(time: VirtualTime, group: usize) -> u64 {
 
 /// Group and slot of a list.
 #[inline]
-const fn place_of(list: u16) -> (usize, u32) {
+const fn group_and_slot(list: u16) -> (usize, u32) {
     (list as usize / SLOTS as usize % GROUPS, list as u32 % SLOTS)
 }
 
 /// The group of a list.
 pub(crate) const fn group_of(list: u16) -> usize {
-    place_of(list).0
+    group_and_slot(list).0
 }
 
 impl Calendar {
@@ -128,7 +128,7 @@ impl Calendar {
     /// Appends a number to a list. Returns its position.
     #[inline(always)]
     pub(crate) fn list(&mut self, list: u16, number: usize) -> u32 {
-        let (group, slot) = place_of(list);
+        let (group, slot) = group_and_slot(list);
         if self.groups[group].occupied >> slot & 1 == 0 {
             return self.begin(list, number);
         }
@@ -138,7 +138,7 @@ impl Calendar {
 
     #[inline(never)]
     fn begin(&mut self, list: u16, number: usize) -> u32 {
-        let (group, slot) = place_of(list);
+        let (group, slot) = group_and_slot(list);
         self.groups[group].occupied |= 1 << slot;
         let list = &mut self.lists_of[usize::from(list) % LISTS];
         *list = self.numbers.begin(number as u32);
@@ -149,7 +149,7 @@ impl Calendar {
     /// empty.
     #[inline(always)]
     pub(crate) fn remove_first(&mut self, list: u16) -> (u32, bool) {
-        let (group, slot) = place_of(list);
+        let (group, slot) = group_and_slot(list);
         let list = &mut self.lists_of[usize::from(list) % LISTS];
         let head = list.head();
         let is_last = self.numbers.remove_first(list);
@@ -159,12 +159,12 @@ impl Calendar {
         (head, is_last)
     }
 
-    /// Moves the number just removed at `head` to position `place` in the same list. Returns the
+    /// Moves the number just removed at `head` to `position` in the same list. Returns the
     /// number.
     #[cold]
-    pub(crate) fn fill(&mut self, place: u32, head: u32) -> usize {
+    pub(crate) fn fill(&mut self, position: u32, head: u32) -> usize {
         let number = self.numbers.at(head);
-        self.numbers.put(place, number);
+        self.numbers.put(position, number);
         number as usize
     }
 
@@ -178,14 +178,14 @@ impl Calendar {
     /// All listed entities: list, position and number. For checks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, u32, u32)> {
         let is_occupied = |list: &u16| {
-            let (group, slot) = place_of(*list);
+            let (group, slot) = group_and_slot(*list);
             self.groups[group].occupied >> slot & 1 == 1
         };
-        let places = |list: u16| {
+        let positions = |list: u16| {
             self.numbers
                 .iter(self.lists_of[usize::from(list)])
-                .map(move |(place, number)| (list, place, number))
+                .map(move |(position, number)| (list, position, number))
         };
-        (0..LISTS as u16).filter(is_occupied).flat_map(places)
+        (0..LISTS as u16).filter(is_occupied).flat_map(positions)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Settings {
 
 /// A departing packet.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Leaving {
+pub(crate) struct Judged {
     /// Time in the queue.
     pub(crate) sojourn: Duration,
     /// Whether a mark reaches the sender, because the packet is ECN-capable or marked already.
@@ -116,7 +116,7 @@ impl Cobalt {
         &mut self,
         settings: &Settings,
         now: Instant,
-        packet: Leaving,
+        packet: Judged,
         mut draw: impl FnMut() -> u32,
     ) -> Verdict {
         let is_due = self.is_due(now);
@@ -210,7 +210,7 @@ impl Cobalt {
     }
 }
 
-impl Leaving {
+impl Judged {
     #[inline]
     fn is_late(&self, settings: &Settings) -> bool {
         let frames = |number: u64| {
@@ -237,8 +237,8 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn waited(millis: u64) -> Leaving {
-        Leaving {
+    fn waited(millis: u64) -> Judged {
+        Judged {
             sojourn: Duration::from_millis(millis),
             takes_marks: false,
             rivals: 0,
@@ -298,12 +298,12 @@ mod tests {
     #[test]
     fn packets_that_take_marks_are_marked() {
         let mut cobalt = Cobalt::default();
-        let leaving = Leaving {
+        let judged = Judged {
             takes_marks: true,
             ..waited(6)
         };
-        let first = cobalt.judge(&SETTINGS, at(10), leaving, never);
-        let second = cobalt.judge(&SETTINGS, at(11), leaving, never);
+        let first = cobalt.judge(&SETTINGS, at(10), judged, never);
+        let second = cobalt.judge(&SETTINGS, at(11), judged, never);
         assert_eq!((first, second), (Verdict::Pass, Verdict::Mark));
     }
 
@@ -316,11 +316,11 @@ mod tests {
         for (sojourn, rivals, is_late) in
             [(8, 0, false), (9, 0, true), (20, 5, false), (21, 5, true)]
         {
-            let leaving = Leaving {
+            let judged = Judged {
                 rivals,
                 ..waited(sojourn)
             };
-            assert_eq!(leaving.is_late(&settings), is_late, "{sojourn} ms");
+            assert_eq!(judged.is_late(&settings), is_late, "{sojourn} ms");
         }
     }
 
@@ -332,16 +332,16 @@ mod tests {
             cobalt.overflowed(&SETTINGS, at(now));
         }
         assert_eq!(cobalt.blue, 2 * BLUE_UP, "at 11 and 17 ms");
-        let leaving = Leaving {
+        let judged = Judged {
             takes_marks: true,
             ..waited(0)
         };
         assert_eq!(
-            cobalt.judge(&SETTINGS, at(18), leaving, || 2 * BLUE_UP - 1),
+            cobalt.judge(&SETTINGS, at(18), judged, || 2 * BLUE_UP - 1),
             Verdict::Drop
         );
         assert_ne!(
-            cobalt.judge(&SETTINGS, at(18), leaving, || 2 * BLUE_UP),
+            cobalt.judge(&SETTINGS, at(18), judged, || 2 * BLUE_UP),
             Verdict::Drop
         );
         cobalt.found_empty(&SETTINGS, at(30));

@@ -59,19 +59,22 @@ pub(crate) enum Roots {
     Newton,
 }
 
-impl Roots {
-    /// As in Linux, or exact.
-    pub(crate) const fn of(linux: bool) -> Self {
-        if linux { Self::Newton } else { Self::Exact }
-    }
-}
-
 impl Target {
     pub(crate) const DEFAULT: Self = Self {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         roots: Roots::Exact,
     };
+
+    /// These times, with roots as in Linux or exact.
+    pub(crate) const fn of(target: Duration, interval: Duration, linux: bool) -> Self {
+        let roots = if linux { Roots::Newton } else { Roots::Exact };
+        Self {
+            target,
+            interval,
+            roots,
+        }
+    }
 
     /// interval / sqrt(count).
     fn exact_step(self, count: u32) -> Duration {
@@ -96,7 +99,7 @@ fn newton(y: u16, count: u32) -> u16 {
 
 /// A departing packet.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Leaving {
+pub(crate) struct Waited {
     pub(crate) len: u32,
     /// Time in the queue.
     pub(crate) sojourn: Duration,
@@ -149,7 +152,7 @@ impl Codel {
     /// Whether the packet should be dropped or marked. Call once for each departing packet, in
     /// order. Inlined into each scheduler, with what a packet in a short queue needs.
     #[inline]
-    pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
+    pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Waited) -> bool {
         let stands = self.is_standing(target, now, packet);
         match (self.dropping, stands) {
             (true, true) => self.goes_on(target, now),
@@ -185,7 +188,7 @@ impl Codel {
 
     /// Whether every packet has waited too long, for an interval or longer.
     #[inline]
-    fn is_standing(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
+    fn is_standing(&mut self, target: Target, now: Instant, packet: Waited) -> bool {
         if packet.sojourn < target.target
             || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into())
         {
@@ -261,8 +264,8 @@ mod tests {
         Instant::from_picos(millis * MILLI)
     }
 
-    fn waited(millis: u64) -> Leaving {
-        Leaving {
+    fn waited(millis: u64) -> Waited {
+        Waited {
             len: 1000,
             sojourn: Duration::from_millis(millis),
             backlog_bytes: 100_000,
@@ -438,13 +441,13 @@ mod tests {
             (65_536, 65_537, true),
         ] {
             let mut codel = Codel::default();
-            let leaving = Leaving {
+            let waited = Waited {
                 len,
                 sojourn: Duration::from_millis(50),
                 backlog_bytes,
             };
-            assert!(!codel.judges_bad(Target::DEFAULT, at(0), leaving));
-            assert_eq!(codel.judges_bad(Target::DEFAULT, at(100), leaving), stands);
+            assert!(!codel.judges_bad(Target::DEFAULT, at(0), waited));
+            assert_eq!(codel.judges_bad(Target::DEFAULT, at(100), waited), stands);
         }
     }
 

@@ -2,12 +2,36 @@
 
 use alloc::collections::VecDeque;
 
+use crate::config::{HOUR, MICROSECOND, Parameter};
 use crate::drops::DropReason;
-use crate::handle;
-use crate::mechanisms::codel::{Codel, Leaving, Roots, Target};
+use crate::handle::Leaving;
+use crate::mechanisms::codel::{Codel, Roots, Target, Waited};
 use crate::packet::Ecn;
 use crate::pool::{Pool, Queue, Storage};
 use crate::time::{Duration, Instant};
+
+/// The parameter `target`.
+pub(crate) const fn target<C>(of: fn(&mut C) -> &mut Duration) -> Parameter<C> {
+    let range = MICROSECOND..=HOUR;
+    Parameter::time("target", range, "acceptable time in the queue", of)
+}
+
+/// The parameter `interval`.
+pub(crate) const fn interval<C>(of: fn(&mut C) -> &mut Duration) -> Parameter<C> {
+    let about = "time above the target before the first drop: about a round trip";
+    Parameter::time("interval", MICROSECOND..=HOUR, about, of)
+}
+
+/// The parameter `ecn`.
+pub(crate) const fn marks<C>(of: fn(&mut C) -> &mut bool) -> Parameter<C> {
+    Parameter::switch("ecn", "mark ECN-capable packets in place of drops", of)
+}
+
+/// The parameter `ce_threshold`.
+pub(crate) const fn threshold<C>(of: fn(&mut C) -> &mut Option<Duration>) -> Parameter<C> {
+    let about = "mark every ECN-capable packet that waited longer";
+    Parameter::time_or_never("ce_threshold", about, of)
+}
 
 /// When CoDel signals, and how.
 #[derive(Debug, Clone, Copy)]
@@ -45,12 +69,12 @@ impl CodelQueue {
             let len = self.queue.head_len();
             let mut packet = pool.pop(&mut self.queue)?;
             let sojourn = now.since(age.arrival);
-            let leaving = Leaving {
+            let waited = Waited {
                 len,
                 sojourn,
                 backlog_bytes: pool.backlog().bytes,
             };
-            let is_bad = self.codel.judges_bad(signals.target, now, leaving);
+            let is_bad = self.codel.judges_bad(signals.target, now, waited);
             if signals.target.roots == Roots::Exact {
                 self.shortened();
             }
@@ -103,7 +127,7 @@ impl CodelQueue {
 }
 
 /// Marks an ECN-capable packet. Returns whether the packet is marked.
-fn mark(packet: &mut impl handle::Leaving, ecn: Ecn) -> bool {
+fn mark(packet: &mut impl Leaving, ecn: Ecn) -> bool {
     if ecn == Ecn::Capable {
         packet.mark();
     }

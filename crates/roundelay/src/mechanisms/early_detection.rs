@@ -31,7 +31,10 @@
 //! Tests: the average against the formula in exact arithmetic, distances between signals,
 //! adaptation, in `theorems/red.rs` and below.
 
-use crate::config::Parameter;
+use alloc::format;
+use core::fmt::Display;
+
+use crate::config::{ConfigError, Parameter, saturated};
 use crate::limit::Backlog;
 use crate::mechanisms::random::{Probability, Random};
 use crate::schedulers::Onset;
@@ -65,9 +68,75 @@ pub(crate) const fn probability<C>(of: fn(&mut C) -> &mut Billionths) -> Paramet
     )
 }
 
-/// RED's parameters. Lengths are in the discipline's unit, bytes or packets.
+/// The parameter `probability` if the user gives none.
+pub(crate) const DEFAULT_PROBABILITY: Billionths = Billionths(20_000_000);
+
+/// What every discipline with early detection is given. Lengths are in the discipline's unit, bytes
+/// or packets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// 0: a third of `max`.
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    /// The average packet, in the unit of `min` and `max`.
+    pub(crate) packet: u32,
+    /// The average packet in bytes.
+    pub(crate) avpkt: u32,
+    /// Packets of a burst that should pass. 0: (2 `min` + `max`) / 3, in packets.
+    pub(crate) burst: u32,
+    /// Rate at which an empty queue forgets. None: the link's.
+    pub(crate) bandwidth: Option<Rate>,
+    pub(crate) probability: Billionths,
+}
+
+impl Settings {
+    /// `min`, `max` and `burst`, with zeros replaced by values computed from the others.
+    pub(crate) const fn lengths(&self) -> (u64, u64, u32) {
+        let max = self.max;
+        let min = if self.min == 0 { max / 3 } else { self.min };
+        let guideline = saturated((2 * min + max) / (3 * self.packet as u64));
+        let burst = if self.burst == 0 {
+            guideline
+        } else {
+            self.burst
+        };
+        (min, max, burst)
+    }
+
+    /// Thresholds on a link with this rate, of the paper's plain algorithm.
+    pub(crate) fn thresholds(&self, link: Rate) -> Thresholds {
+        let (min, max, burst) = self.lengths();
+        Thresholds {
+            min,
+            max,
+            probability: self.probability.into(),
+            weight_log: weight_log(min, burst, self.packet),
+            packet_time: self.bandwidth.unwrap_or(link).time_of(self.avpkt.into()),
+            gentle: false,
+            adaptive: false,
+            linux: false,
+        }
+    }
+
+    /// # Errors
+    /// `min` is not below `max`. The message writes lengths as `shown` does.
+    pub(crate) fn check<S: Display>(
+        &self,
+        discipline: &'static str,
+        shown: fn(u64) -> S,
+    ) -> Result<(), ConfigError> {
+        let (min, max, _) = self.lengths();
+        if min < max {
+            return Ok(());
+        }
+        let expected = format!("less than max, which is {}", shown(max));
+        Err(ConfigError::beside(discipline, "min", shown(min), expected))
+    }
+}
+
+/// RED's parameters as the decision reads them, in the unit of `Settings`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Thresholds {
+pub struct Thresholds {
     pub(crate) min: u64,
     pub(crate) max: u64,
     /// Probability of a signal when the average reaches `max`. If adaptive, the initial value.

@@ -58,7 +58,7 @@ pub(crate) fn slot_bytes(max_packet_len: u32, weight: u32) -> u64 {
     u64::from(weight) << (shift - VirtualTime::FRACTION_BITS)
 }
 
-/// A schedulable unit: its virtual times and its place in the calendar.
+/// A schedulable unit: its virtual times and its position in the calendar.
 #[derive(Debug, Clone)]
 pub(crate) struct Entity {
     /// S of the head packet if backlogged, F of the last packet sent if idle.
@@ -68,7 +68,7 @@ pub(crate) struct Entity {
     /// Virtual time of a byte, at most 2^30.
     byte_time: u32,
     /// Position in the slot's list, if backlogged.
-    pub(crate) place: u32,
+    pub(crate) position: u32,
     /// The group of the list, if backlogged.
     group: u8,
     /// The group by configured weight and longest packet.
@@ -82,7 +82,7 @@ impl Entity {
         time: VirtualTime::ZERO,
         finish: VirtualTime::ZERO,
         byte_time: 0,
-        place: 0,
+        position: 0,
         group: 0,
         home: 0,
         is_unsettled: false,

@@ -45,8 +45,8 @@ impl FlowCounts {
     }
 
     pub(crate) fn add(&mut self, flow: FlowId, len: u32) {
-        let place = self.find(flow);
-        let entry = &mut self.entries[place];
+        let slot = self.find(flow);
+        let entry = &mut self.entries[slot];
         *entry = Entry {
             flow,
             packets: entry.packets + 1,
@@ -56,42 +56,42 @@ impl FlowCounts {
 
     /// Removes a packet added before.
     pub(crate) fn subtract(&mut self, flow: FlowId, len: u32) {
-        let place = self.find(flow);
-        let entry = &mut self.entries[place];
+        let slot = self.find(flow);
+        let entry = &mut self.entries[slot];
         entry.packets -= 1;
         entry.bytes -= u64::from(len);
         if entry.packets == 0 {
-            self.close_gap(place);
+            self.close_gap(slot);
         }
     }
 
     /// The flow's position, or the free position for a new entry.
     fn find(&self, flow: FlowId) -> usize {
-        let mut place = self.home(flow);
-        while self.entries[place].packets > 0 && self.entries[place].flow != flow {
-            place = self.after(place);
+        let mut slot = self.home(flow);
+        while self.entries[slot].packets > 0 && self.entries[slot].flow != flow {
+            slot = self.after(slot);
         }
-        place
+        slot
     }
 
     fn home(&self, flow: FlowId) -> usize {
         self.hash.bucket(flow, self.entries.len() as u32) as usize
     }
 
-    const fn after(&self, place: usize) -> usize {
-        (place + 1) & (self.entries.len() - 1)
+    const fn after(&self, slot: usize) -> usize {
+        (slot + 1) & (self.entries.len() - 1)
     }
 
     /// Moves up the entries displaced by the entry formerly at `gap`.
     fn close_gap(&mut self, mut gap: usize) {
-        let mut place = self.after(gap);
-        while self.entries[place].packets > 0 {
-            let away = |from: usize| place.wrapping_sub(from) & (self.entries.len() - 1);
-            if away(self.home(self.entries[place].flow)) >= away(gap) {
-                self.entries[gap] = self.entries[place];
-                gap = place;
+        let mut slot = self.after(gap);
+        while self.entries[slot].packets > 0 {
+            let away = |from: usize| slot.wrapping_sub(from) & (self.entries.len() - 1);
+            if away(self.home(self.entries[slot].flow)) >= away(gap) {
+                self.entries[gap] = self.entries[slot];
+                gap = slot;
             }
-            place = self.after(place);
+            slot = self.after(slot);
         }
         self.entries[gap] = Entry::default();
     }
@@ -108,13 +108,13 @@ impl FlowCounts {
             sample.iter().map(|(_, len)| u64::from(*len)).sum(),
             "bytes are those of the sample"
         );
-        for (place, entry) in self
+        for (slot, entry) in self
             .entries
             .iter()
             .enumerate()
             .filter(|(_, entry)| entry.packets > 0)
         {
-            assert_eq!(self.find(entry.flow), place, "each flow is found");
+            assert_eq!(self.find(entry.flow), slot, "each flow is found");
         }
     }
 }

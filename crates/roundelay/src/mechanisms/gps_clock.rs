@@ -69,7 +69,7 @@ pub struct GpsClock {
     known_weight: u64,
     /// Flows backlogged here, by the time at which their counted backlog finishes.
     ending: FlowHeap,
-    link: Link,
+    sending: Transmission,
     /// Work left here beyond the link's own.
     excess: i128,
 }
@@ -137,7 +137,7 @@ impl Fluid {
 
 /// The packet on the link, or the last one sent.
 #[derive(Debug, Clone, Default)]
-struct Link {
+struct Transmission {
     rate: Option<Rate>,
     since: Instant,
     /// End of the transmission.
@@ -147,7 +147,7 @@ struct Link {
     done: Work,
 }
 
-impl Link {
+impl Transmission {
     /// Part of the packet sent by `now`.
     fn sent_at(&self, now: Instant) -> Work {
         /// A bit per second is 2^15 / 5^12 units of work per picosecond.
@@ -199,17 +199,17 @@ impl GpsClock {
     }
 
     pub(crate) const fn set_link_rate(&mut self, rate: Rate) {
-        self.link.rate = Some(rate);
+        self.sending.rate = Some(rate);
     }
 
     /// Advances real time: the link has sent more of its packet.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) {
-        let whole = work_of(self.link.len);
-        if self.link.done < whole {
-            let sent = self.link.sent_at(now).clamp(self.link.done, whole);
-            let work = sent - self.link.done;
-            self.link.done = sent;
+        let whole = work_of(self.sending.len);
+        if self.sending.done < whole {
+            let sent = self.sending.sent_at(now).clamp(self.sending.done, whole);
+            let work = sent - self.sending.done;
+            self.sending.done = sent;
             self.work(work);
         }
     }
@@ -217,8 +217,8 @@ impl GpsClock {
     /// Ends the transmission: the link asks for the next packet.
     #[inline]
     pub(crate) fn complete(&mut self) {
-        let work = work_of(self.link.len) - self.link.done;
-        self.link.done += work;
+        let work = work_of(self.sending.len) - self.sending.done;
+        self.sending.done += work;
         self.work(work);
     }
 
@@ -226,21 +226,21 @@ impl GpsClock {
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, len: u32) {
         let until = self
-            .link
+            .sending
             .rate
             .map_or(now, |rate| now + rate.time_of(len.into()));
-        self.link = Link {
+        self.sending = Transmission {
             since: now,
             until,
             len,
             done: 0,
-            ..self.link
+            ..self.sending
         };
     }
 
     /// The queue is empty. If the link is idle too, the fluid server is finished with everything.
     pub(crate) fn rest(&mut self) {
-        if self.link.done == work_of(self.link.len) {
+        if self.sending.done == work_of(self.sending.len) {
             while let Some((at, flow)) = self.ending.first() {
                 self.now = at;
                 self.turn(flow);
@@ -429,7 +429,7 @@ impl GpsClock {
         let fluid: i128 = backlogged()
             .map(|fluid| i128::from(fluid.backlog_at(self.now)))
             .sum();
-        let on_link = i128::from(work_of(self.link.len) - self.link.done);
+        let on_link = i128::from(work_of(self.sending.len) - self.sending.done);
         let left = i128::from(waiting) * unit + on_link + self.excess;
         assert_eq!(
             fluid - i128::from(self.rest),

@@ -250,7 +250,7 @@ fn earliest_start(now: VirtualTime, above: Set, calendar: &Calendar) -> VirtualT
 /// Appends an entity to the list of its slot.
 #[inline(always)]
 fn list(calendar: &mut Calendar, entity: &mut Entity, number: usize, group: usize) {
-    entity.place = calendar.list(list_at(entity.time, group), number);
+    entity.position = calendar.list(list_at(entity.time, group), number);
 }
 
 /// Fig. 5: the link asks for a packet.
@@ -320,11 +320,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     fn unlist(&mut self, number: usize) -> (usize, bool) {
         let entity = self.entity(number);
         let group = entity.group();
-        let place = entity.place;
+        let position = entity.position;
         let (head, is_vacated) = self.calendar.remove_first(list_at(entity.time, group));
-        if head != place {
-            let moved = self.calendar.fill(place, head);
-            self.entities[moved].as_mut().place = place;
+        if head != position {
+            let moved = self.calendar.fill(position, head);
+            self.entities[moved].as_mut().position = position;
         }
         (group, is_vacated)
     }

@@ -53,8 +53,8 @@ mod tests {
     fn seeds_and_generations_give_different_hashes() {
         let hashes = [(1, 0), (2, 0), (1, 1), (2, 1)]
             .map(|(seed, generation)| FlowHash::new(Seed::new(seed), generation).of(FlowId(7)));
-        for (place, hash) in hashes.iter().enumerate() {
-            assert!(!hashes[..place].contains(hash));
+        for (index, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[..index].contains(hash));
         }
     }
 }

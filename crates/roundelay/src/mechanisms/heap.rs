@@ -62,7 +62,7 @@ fn smallest<K: Key>(&[a, b, c, d, e, f, g, h]: &Family<K>) -> K {
 
 impl<K: Key> Heap<K> {
     /// Memory for each position, higher levels included.
-    pub(crate) const BYTES_PER_PLACE: usize = size_of::<Family<K>>().div_ceil(ARITY - 1);
+    pub(crate) const BYTES_PER_POSITION: usize = size_of::<Family<K>>().div_ceil(ARITY - 1);
 
     /// The smallest key.
     #[inline]
@@ -75,49 +75,52 @@ impl<K: Key> Heap<K> {
     pub(crate) fn first(&self) -> Option<(K, usize)> {
         let first = self.first_key()?;
         let family = self.family_of_first();
-        Some((first, family * ARITY + place_in(&self.keys[family], first)))
+        Some((
+            first,
+            family * ARITY + position_in(&self.keys[family], first),
+        ))
     }
 
     #[inline]
     fn family_of_first(&self) -> usize {
         let down = |family: usize, level: &Vec<Family<K>>| {
-            family * ARITY + place_in(&level[family], self.first)
+            family * ARITY + position_in(&level[family], self.first)
         };
         self.winners.iter().rev().fold(0, down)
     }
 
     /// The key at a position.
     #[inline]
-    pub(crate) fn key(&self, place: usize) -> Option<K> {
-        let key = self.keys.get(place / ARITY)?[place % ARITY];
+    pub(crate) fn key(&self, position: usize) -> Option<K> {
+        let key = self.keys.get(position / ARITY)?[position % ARITY];
         (key != K::NONE).then_some(key)
     }
 
     /// Inserts a key at an empty position.
     #[inline]
-    pub(crate) fn insert(&mut self, place: usize, key: K) {
-        debug_assert!(self.key(place).is_none() && key != K::NONE);
-        if place / ARITY >= self.keys.len() {
-            self.grow(place / ARITY + 1);
+    pub(crate) fn insert(&mut self, position: usize, key: K) {
+        debug_assert!(self.key(position).is_none() && key != K::NONE);
+        if position / ARITY >= self.keys.len() {
+            self.grow(position / ARITY + 1);
         }
-        self.lower(place, key);
+        self.lower(position, key);
     }
 
     /// Replaces the key at a position.
     #[inline]
-    pub(crate) fn change(&mut self, place: usize, key: K) {
-        if key < self.keys[place / ARITY][place % ARITY] {
-            self.lower(place, key);
+    pub(crate) fn change(&mut self, position: usize, key: K) {
+        if key < self.keys[position / ARITY][position % ARITY] {
+            self.lower(position, key);
         } else {
-            self.raise(place, key);
+            self.raise(position, key);
         }
     }
 
     /// Removes the key at a position, if any.
     #[inline]
-    pub(crate) fn remove(&mut self, place: usize) {
-        if self.key(place).is_some() {
-            self.raise(place, K::NONE);
+    pub(crate) fn remove(&mut self, position: usize) {
+        if self.key(position).is_some() {
+            self.raise(position, K::NONE);
         }
     }
 
@@ -128,10 +131,10 @@ impl<K: Key> Heap<K> {
         while self.first <= limit {
             let number = self.family_of_first();
             let mut left = K::NONE;
-            for (place, key) in (number * ARITY..).zip(&mut self.keys[number]) {
+            for (position, key) in (number * ARITY..).zip(&mut self.keys[number]) {
                 if *key <= limit {
                     *key = K::NONE;
-                    take(place);
+                    take(position);
                 } else {
                     left = left.min(*key);
                 }
@@ -142,11 +145,11 @@ impl<K: Key> Heap<K> {
 
     /// Sets a key that is at most the present one.
     #[inline]
-    fn lower(&mut self, mut place: usize, key: K) {
-        self.keys[place / ARITY][place % ARITY] = key;
+    fn lower(&mut self, mut position: usize, key: K) {
+        self.keys[position / ARITY][position % ARITY] = key;
         for level in &mut self.winners {
-            place /= ARITY;
-            let winner = &mut level[place / ARITY][place % ARITY];
+            position /= ARITY;
+            let winner = &mut level[position / ARITY][position % ARITY];
             if key >= *winner {
                 return;
             }
@@ -157,11 +160,11 @@ impl<K: Key> Heap<K> {
 
     /// Sets a key that is at least the present one.
     #[inline(always)]
-    fn raise(&mut self, place: usize, key: K) {
-        let family = &mut self.keys[place / ARITY];
-        family[place % ARITY] = key;
+    fn raise(&mut self, position: usize, key: K) {
+        let family = &mut self.keys[position / ARITY];
+        family[position % ARITY] = key;
         let winner = smallest(family);
-        self.settle(place / ARITY, winner);
+        self.settle(position / ARITY, winner);
     }
 
     /// Propagates `winner`, the smallest key of this family.
@@ -179,9 +182,9 @@ impl<K: Key> Heap<K> {
     }
 
     /// Makes room for this many positions.
-    pub(crate) fn make_room(&mut self, places: usize) {
-        if places > self.keys.len() * ARITY {
-            self.grow(places.div_ceil(ARITY));
+    pub(crate) fn make_room(&mut self, positions: usize) {
+        if positions > self.keys.len() * ARITY {
+            self.grow(positions.div_ceil(ARITY));
         }
     }
 
@@ -253,9 +256,9 @@ impl<K: Key> Heap<K> {
 
 /// The position of this key in a family, the first of several.
 #[inline]
-fn place_in<K: Key>(family: &Family<K>, key: K) -> usize {
+fn position_in<K: Key>(family: &Family<K>, key: K) -> usize {
     (0..ARITY - 1)
-        .find(|place| family[*place] == key)
+        .find(|position| family[*position] == key)
         .unwrap_or(ARITY - 1)
 }
 
@@ -274,7 +277,7 @@ const ROOM: u64 = 1 << 62;
 
 impl FlowHeap {
     /// Memory for a flow.
-    pub(crate) const BYTES_PER_FLOW: usize = Heap::<u64>::BYTES_PER_PLACE;
+    pub(crate) const BYTES_PER_FLOW: usize = Heap::<u64>::BYTES_PER_POSITION;
 
     /// The first time and its flow. Among equal times it is the smallest flow number.
     #[inline]

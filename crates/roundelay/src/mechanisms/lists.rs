@@ -55,39 +55,39 @@ impl Lists {
 
     /// The number at a position.
     #[inline]
-    pub(crate) fn at(&self, place: u32) -> u32 {
-        self.words[place as usize]
+    pub(crate) fn at(&self, position: u32) -> u32 {
+        self.words[position as usize]
     }
 
     /// Starts a list with one number.
     #[inline]
     pub(crate) fn begin(&mut self, number: u32) -> List {
-        let place = self.take_chunk() + 1;
-        self.words[place as usize] = number;
+        let position = self.take_chunk() + 1;
+        self.words[position as usize] = number;
         List {
-            head: place,
-            tail: place,
+            head: position,
+            tail: position,
         }
     }
 
     /// Appends to a non-empty list. Returns the position of the number.
     #[inline(always)]
     pub(crate) fn append(&mut self, list: &mut List, number: u32) -> u32 {
-        let mut place = list.tail + 1;
-        if place.is_multiple_of(CHUNK) {
-            place = self.extend(list.tail);
+        let mut position = list.tail + 1;
+        if position.is_multiple_of(CHUNK) {
+            position = self.extend(list.tail);
         }
-        self.words[place as usize] = number;
-        list.tail = place;
-        place
+        self.words[position as usize] = number;
+        list.tail = position;
+        position
     }
 
     /// Appends a chunk behind a full last chunk. Returns the first position.
     #[inline(never)]
     fn extend(&mut self, tail: u32) -> u32 {
-        let place = self.take_chunk() + 1;
-        self.words[(tail / CHUNK * CHUNK) as usize] = place;
-        place
+        let position = self.take_chunk() + 1;
+        self.words[(tail / CHUNK * CHUNK) as usize] = position;
+        position
     }
 
     /// Removes the first number of a list. Returns whether the list is then empty.
@@ -121,10 +121,10 @@ impl Lists {
 
     /// The next position.
     #[inline]
-    fn after(&self, place: u32) -> u32 {
-        let next = place + 1;
+    fn after(&self, position: u32) -> u32 {
+        let next = position + 1;
         if next.is_multiple_of(CHUNK) {
-            self.at(place / CHUNK * CHUNK)
+            self.at(position / CHUNK * CHUNK)
         } else {
             next
         }
@@ -132,13 +132,13 @@ impl Lists {
 
     /// All numbers of a non-empty list with their positions. For checks.
     pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = (u32, u32)> {
-        let next = move |place: &u32| (*place != list.tail).then(|| self.after(*place));
-        core::iter::successors(Some(list.head), next).map(|place| (place, self.at(place)))
+        let next = move |position: &u32| (*position != list.tail).then(|| self.after(*position));
+        core::iter::successors(Some(list.head), next).map(|position| (position, self.at(position)))
     }
 
     /// Replaces the number at a position.
-    pub(crate) fn put(&mut self, place: u32, number: u32) {
-        self.words[place as usize] = number;
+    pub(crate) fn put(&mut self, position: u32, number: u32) {
+        self.words[position as usize] = number;
     }
 
     #[inline]
@@ -160,8 +160,8 @@ impl Lists {
 
     /// Frees a chunk. Returns the chunk's former link.
     #[inline(never)]
-    fn free_chunk(&mut self, place: u32) -> u32 {
-        let chunk = place / CHUNK * CHUNK;
+    fn free_chunk(&mut self, position: u32) -> u32 {
+        let chunk = position / CHUNK * CHUNK;
         let next = core::mem::replace(&mut self.words[chunk as usize], self.free);
         self.free = chunk;
         next
@@ -188,8 +188,8 @@ mod tests {
                     *list = lists.begin(serial);
                     model.push_back(serial);
                 } else if step < 5 {
-                    let place = lists.append(list, serial);
-                    prop_assert_eq!(lists.at(place), serial);
+                    let position = lists.append(list, serial);
+                    prop_assert_eq!(lists.at(position), serial);
                     model.push_back(serial);
                 } else if !model.is_empty() {
                     prop_assert_eq!(Some(lists.at(list.head())), model.pop_front());

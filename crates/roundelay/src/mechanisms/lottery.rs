@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use crate::limit::Backlog;
 use crate::mechanisms::random::Random;
+use crate::mechanisms::signalling::Waiting;
 use crate::packet::Packet;
 
 const NONE: u32 = u32::MAX;
@@ -24,7 +25,7 @@ struct Slot<T> {
 
 /// The queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Lottery<T> {
+pub struct Lottery<T> {
     slots: Vec<Slot<T>>,
     oldest: u32,
     newest: u32,
@@ -42,42 +43,64 @@ impl<T> Default for Lottery<T> {
     }
 }
 
-impl<T> Lottery<T> {
-    pub(crate) fn backlog(&self) -> Backlog {
+impl<T> Waiting<T> for Lottery<T> {
+    fn backlog(&self) -> Backlog {
         Backlog {
             packets: self.slots.len() as u64,
             bytes: self.bytes,
         }
     }
 
-    pub(crate) fn push(&mut self, packet: Packet<T>) {
-        let place = self.slots.len() as u32;
-        assert!(place != NONE, "a line holds fewer than 2^32 - 1 packets");
+    fn push(&mut self, packet: Packet<T>) {
+        let slot = self.slots.len() as u32;
+        assert!(slot != NONE, "a line holds fewer than 2^32 - 1 packets");
         self.bytes += u64::from(packet.len);
         self.slots.push(Slot {
             packet,
             next: NONE,
             previous: self.newest,
         });
-        self.link(self.newest, place);
-        self.newest = place;
+        self.link(self.newest, slot);
+        self.newest = slot;
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
+    fn pop(&mut self) -> Option<Packet<T>> {
         self.remove(self.oldest)
     }
 
-    pub(crate) fn pop_newest(&mut self) -> Option<Packet<T>> {
+    fn pop_tail(&mut self) -> Option<Packet<T>> {
         self.remove(self.newest)
     }
 
+    fn check(&self) {
+        let mut at = self.oldest;
+        let mut before = NONE;
+        let mut bytes = 0;
+        let mut packets = 0;
+        while at != NONE {
+            let slot = &self.slots[at as usize];
+            assert_eq!(slot.previous, before, "links agree in both directions");
+            bytes += u64::from(slot.packet.len);
+            packets += 1;
+            (before, at) = (at, slot.next);
+            assert!(packets <= self.slots.len(), "the line has an end");
+        }
+        assert_eq!(
+            (before, packets, bytes),
+            (self.newest, self.slots.len(), self.bytes),
+            "every packet is in the line, once"
+        );
+    }
+}
+
+impl<T> Lottery<T> {
     /// A random packet, each equally likely, with its number. The number is valid until the next
     /// removal. None if the queue is empty.
     pub(crate) fn draw(&self, random: &mut Random) -> Option<(u32, &Packet<T>)> {
         let drawn = random.below(self.slots.len() as u32);
         self.slots
             .get(drawn as usize)
-            .map(|place| (drawn, &place.packet))
+            .map(|slot| (drawn, &slot.packet))
     }
 
     /// Removes the packet with this number.
@@ -118,26 +141,6 @@ impl<T> Lottery<T> {
             self.slots[next as usize].previous = to;
         }
     }
-
-    pub(crate) fn check(&self) {
-        let mut at = self.oldest;
-        let mut before = NONE;
-        let mut bytes = 0;
-        let mut packets = 0;
-        while at != NONE {
-            let place = &self.slots[at as usize];
-            assert_eq!(place.previous, before, "links agree in both directions");
-            bytes += u64::from(place.packet.len);
-            packets += 1;
-            (before, at) = (at, place.next);
-            assert!(packets <= self.slots.len(), "the line has an end");
-        }
-        assert_eq!(
-            (before, packets, bytes),
-            (self.newest, self.slots.len(), self.bytes),
-            "every packet is in the line, once"
-        );
-    }
 }
 
 #[cfg(test)]
@@ -161,7 +164,7 @@ mod tests {
                         plain.push_back(number);
                     }
                     4 => prop_assert_eq!(line.pop().map(|packet| packet.payload), plain.pop_front()),
-                    5 => prop_assert_eq!(line.pop_newest().map(|packet| packet.payload), plain.pop_back()),
+                    5 => prop_assert_eq!(line.pop_tail().map(|packet| packet.payload), plain.pop_back()),
                     _ => {
                         let drawn = line.draw(&mut Random::new(Seed::new(seed))).map(|(number, packet)| (number, packet.payload));
                         prop_assert_eq!(drawn.is_none(), plain.is_empty());

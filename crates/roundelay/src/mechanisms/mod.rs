@@ -14,7 +14,7 @@
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
 //! | a keyed hash | [`siphash`] |
-//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`pie`], [`signalling`] |
+//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`detecting_queue`] (a scheduler), [`pie`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
@@ -23,6 +23,7 @@ pub(crate) mod calendar;
 pub(crate) mod cobalt;
 pub(crate) mod codel;
 pub(crate) mod codel_queue;
+pub(crate) mod detecting_queue;
 pub(crate) mod early_detection;
 pub(crate) mod entity;
 pub(crate) mod flow_counts;

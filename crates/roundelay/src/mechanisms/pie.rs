@@ -6,9 +6,34 @@
 //!
 //! Source: R. Pan, P. Natarajan, F. Baker, G. White, RFC 8033, 2017. Names are those of `pie.rs`.
 
+use crate::config::Parameter;
 use crate::limit::Backlog;
 use crate::mechanisms::random::Random;
 use crate::time::{Duration, Instant};
+
+/// The parameter `alpha`.
+pub(crate) const fn alpha<C>(of: fn(&mut C) -> &mut u32) -> Parameter<C> {
+    let about = "weight of the distance from the target, in sixteenths";
+    Parameter::count("alpha", 0..=32, about, of)
+}
+
+/// The parameter `beta`.
+pub(crate) const fn beta<C>(of: fn(&mut C) -> &mut u32) -> Parameter<C> {
+    let about = "weight of the change of the delay, in sixteenths";
+    Parameter::count("beta", 0..=32, about, of)
+}
+
+/// The parameter `bytemode`.
+pub(crate) const fn bytemode<C>(of: fn(&mut C) -> &mut bool) -> Parameter<C> {
+    let about = "drop short packets with a smaller probability, in proportion to their length";
+    Parameter::switch("bytemode", about, of)
+}
+
+/// The parameter `dq_rate_estimator`.
+pub(crate) const fn rate_estimator<C>(of: fn(&mut C) -> &mut bool) -> Parameter<C> {
+    let about = "estimate the delay from the departure rate, not from arrival times";
+    Parameter::switch("dq_rate_estimator", about, of)
+}
 
 /// Parameters of the controller, as in `pie.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

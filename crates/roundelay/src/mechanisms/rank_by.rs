@@ -20,12 +20,12 @@ pub enum RankBy {
 }
 
 impl RankBy {
-    /// The words in user input, in the order of [`place`](Self::place).
+    /// The words in user input, in the order of [`index`](Self::index).
     pub(crate) const WORDS: &'static [&'static str] = &["slack", "priority", "deadline"];
     const ALL: [Self; 3] = [Self::Slack, Self::Priority, Self::Deadline];
 
     /// Index in [`WORDS`](Self::WORDS).
-    pub(crate) fn place(self) -> u64 {
+    pub(crate) fn index(self) -> u64 {
         Self::ALL
             .iter()
             .position(|other| *other == self)
@@ -33,8 +33,8 @@ impl RankBy {
     }
 
     /// The value at an index, if any.
-    pub(crate) fn at(place: u64) -> Option<Self> {
-        Self::ALL.get(usize::try_from(place).ok()?).copied()
+    pub(crate) fn at(index: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
 
     /// The rank of a packet that arrives at `now`, on a link of this rate if known.
@@ -94,12 +94,12 @@ mod tests {
             ..Packet::new(FlowId(0), 1000, ())
         };
         let rank = |word: &str, rate| {
-            let place = RankBy::WORDS
+            let index = RankBy::WORDS
                 .iter()
                 .position(|other| *other == word)
                 .expect("a word");
-            let by = RankBy::at(place as u64).expect("a rank for each word");
-            assert_eq!(by.place(), place as u64);
+            let by = RankBy::at(index as u64).expect("a rank for each word");
+            assert_eq!(by.index(), index as u64);
             by.rank(&packet, Instant::from_nanos(100), rate)
         };
         assert_eq!(

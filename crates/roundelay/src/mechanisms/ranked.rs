@@ -128,73 +128,71 @@ impl<K: Ordinal, T> Ranked<K, T> {
         self.arrivals += 1;
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);
-        let place = self.store(Node {
+        let slot = self.store(Node {
             packet: Some(packet),
             key,
             older: self.newest,
             newer: NONE,
         });
         if let Some(before) = self.nodes.get_mut(self.newest as usize) {
-            before.newer = place;
+            before.newer = slot;
         }
-        self.newest = place;
-        self.smallest.insert(place as usize, rank);
+        self.newest = slot;
+        self.smallest.insert(slot as usize, rank);
         if let Some(largest) = &mut self.largest {
-            largest.insert(place as usize, !rank);
+            largest.insert(slot as usize, !rank);
         }
-        Slot(place)
+        Slot(slot)
     }
 
     /// The next packet to leave, with its slot.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Slot, &Packet<T>)> {
-        let place = Slot(self.smallest.first()?.1 as u32);
-        Some((place, self.packet(place)?))
+        let slot = Slot(self.smallest.first()?.1 as u32);
+        Some((slot, self.packet(slot)?))
     }
 
     /// The packet in a slot.
     #[inline]
-    pub(crate) fn packet(&self, place: Slot) -> Option<&Packet<T>> {
-        self.nodes.get(place.index())?.packet.as_ref()
+    pub(crate) fn packet(&self, slot: Slot) -> Option<&Packet<T>> {
+        self.nodes.get(slot.index())?.packet.as_ref()
     }
 
     /// The smallest key.
     #[inline]
     pub(crate) fn first_key(&self) -> Option<K> {
-        self.smallest
-            .first()
-            .map(|(_, place)| self.nodes[place].key)
+        self.smallest.first().map(|(_, slot)| self.nodes[slot].key)
     }
 
     /// Removes the packet with the smallest key. Among equal keys, the first arrival.
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<Packet<T>> {
-        let (_, place) = self.smallest.first()?;
-        self.take(Slot(place as u32))
+        let (_, slot) = self.smallest.first()?;
+        self.take(Slot(slot as u32))
     }
 
     /// Slot of the packet with the largest key. Among equal keys, the last arrival.
     pub(crate) fn last(&mut self) -> Option<Slot> {
         let waking = || {
             let mut heap = Heap::default();
-            for place in 0..self.nodes.len() {
+            for slot in 0..self.nodes.len() {
                 self.smallest
-                    .key(place)
+                    .key(slot)
                     .into_iter()
-                    .for_each(|rank| heap.insert(place, !rank));
+                    .for_each(|rank| heap.insert(slot, !rank));
             }
             heap
         };
         self.largest
             .get_or_insert_with(waking)
             .first()
-            .map(|(_, place)| Slot(place as u32))
+            .map(|(_, slot)| Slot(slot as u32))
     }
 
     /// Removes the packet with the largest key. Among equal keys, the last arrival.
     pub(crate) fn pop_last(&mut self) -> Option<Packet<T>> {
-        let place = self.last()?;
-        self.take(place)
+        let slot = self.last()?;
+        self.take(slot)
     }
 
     /// Removes the packet that arrived last.
@@ -204,8 +202,8 @@ impl<K: Ordinal, T> Ranked<K, T> {
 
     /// Removes a flow's newest packet. Searches from the newest packet of all: O(n).
     pub(crate) fn pop_newest_of(&mut self, flow: FlowId) -> Option<Packet<T>> {
-        let mut place = self.newest;
-        while let Some(node) = self.nodes.get(place as usize) {
+        let mut slot = self.newest;
+        while let Some(node) = self.nodes.get(slot as usize) {
             if node
                 .packet
                 .as_ref()
@@ -213,18 +211,18 @@ impl<K: Ordinal, T> Ranked<K, T> {
             {
                 break;
             }
-            place = node.older;
+            slot = node.older;
         }
-        self.take(Slot(place))
+        self.take(Slot(slot))
     }
 
     /// Removes the packet in a slot.
-    pub(crate) fn take(&mut self, Slot(place): Slot) -> Option<Packet<T>> {
-        let node = self.nodes.get_mut(place as usize)?;
+    pub(crate) fn take(&mut self, Slot(slot): Slot) -> Option<Packet<T>> {
+        let node = self.nodes.get_mut(slot as usize)?;
         let packet = node.packet.take()?;
         let older = node.older;
         let newer = node.newer;
-        node.older = core::mem::replace(&mut self.free, place);
+        node.older = core::mem::replace(&mut self.free, slot);
         match self.nodes.get_mut(newer as usize) {
             Some(neighbour) => neighbour.older = older,
             None => self.newest = older,
@@ -232,9 +230,9 @@ impl<K: Ordinal, T> Ranked<K, T> {
         if let Some(neighbour) = self.nodes.get_mut(older as usize) {
             neighbour.newer = newer;
         }
-        self.smallest.remove(place as usize);
+        self.smallest.remove(slot as usize);
         if let Some(largest) = &mut self.largest {
-            largest.remove(place as usize);
+            largest.remove(slot as usize);
         }
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(packet.len);
@@ -243,9 +241,9 @@ impl<K: Ordinal, T> Ranked<K, T> {
 
     fn store(&mut self, node: Node<K, T>) -> u32 {
         let free = self.free;
-        if let Some(place) = self.nodes.get_mut(free as usize) {
-            self.free = place.older;
-            *place = node;
+        if let Some(slot) = self.nodes.get_mut(free as usize) {
+            self.free = slot.older;
+            *slot = node;
             return free;
         }
         let fresh = self.nodes.len() as u32;
@@ -256,15 +254,15 @@ impl<K: Ordinal, T> Ranked<K, T> {
 
     /// Panics if heaps, list and counts disagree. For `check_invariants`.
     pub(crate) fn check(&self) {
-        let mut place = self.newest;
+        let mut slot = self.newest;
         let mut after = (NONE, u64::MAX);
         let mut expected = Backlog::default();
-        while place != NONE {
-            let node = &self.nodes[place as usize];
+        while slot != NONE {
+            let node = &self.nodes[slot as usize];
             let packet = node.packet.as_ref().expect("a listed node holds a packet");
             let rank = self
                 .smallest
-                .key(place as usize)
+                .key(slot as usize)
                 .expect("a packet has a rank");
             let arrival = rank as u64 & ((1 << ARRIVAL_BITS) - 1);
             assert!(
@@ -278,13 +276,13 @@ impl<K: Ordinal, T> Ranked<K, T> {
             assert!(
                 self.largest
                     .as_ref()
-                    .is_none_or(|heap| heap.key(place as usize) == Some(!rank)),
+                    .is_none_or(|heap| heap.key(slot as usize) == Some(!rank)),
                 "both ways"
             );
             expected.packets += 1;
             expected.bytes += u64::from(packet.len);
-            after = (place, arrival);
-            place = node.older;
+            after = (slot, arrival);
+            slot = node.older;
         }
         assert_eq!(self.backlog, expected, "packets and bytes are counted");
         for heap in [&self.smallest].into_iter().chain(&self.largest) {
@@ -341,9 +339,9 @@ mod tests {
             for (number, call) in (0..).zip(calls) {
                 let (at, taken) = match call {
                     Call::Push { key, flow } => {
-                        let place = ranked.push(key, Packet::new(FlowId(flow), 100 + number as u32, number));
+                        let slot = ranked.push(key, Packet::new(FlowId(flow), 100 + number as u32, number));
                         let at = model.partition_point(|(other, ..)| *other <= key);
-                        model.insert(at, (key, number, flow, place));
+                        model.insert(at, (key, number, flow, slot));
                         (None, None)
                     }
                     Call::First => (Some(0).filter(|_| !model.is_empty()), ranked.pop_first()),
@@ -359,8 +357,8 @@ mod tests {
                 let expected = at.map(|at| model.remove(at).1);
                 prop_assert_eq!(taken.map(|packet| packet.payload), expected);
                 prop_assert_eq!(ranked.first_key(), model.first().map(|(key, ..)| *key));
-                let first = ranked.first().map(|(place, packet)| (place, packet.payload));
-                prop_assert_eq!(first, model.first().map(|(_, number, _, place)| (*place, *number)));
+                let first = ranked.first().map(|(slot, packet)| (slot, packet.payload));
+                prop_assert_eq!(first, model.first().map(|(_, number, _, slot)| (*slot, *number)));
                 ranked.check();
             }
             prop_assert!(ranked.nodes.len() <= 300);

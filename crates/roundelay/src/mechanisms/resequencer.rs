@@ -96,9 +96,9 @@ impl<T> Resequencer<T> {
             next: NONE,
         };
         let ticket = self.free;
-        if let Some(place) = self.entries.get_mut(ticket as usize) {
-            self.free = place.next;
-            *place = entry;
+        if let Some(free) = self.entries.get_mut(ticket as usize) {
+            self.free = free.next;
+            *free = entry;
             self.link(flow, ticket);
             return ticket;
         }
@@ -149,16 +149,16 @@ impl<T> Resequencer<T> {
 
     /// Appends a flow's newest packet to the flow's order.
     fn link(&mut self, flow: FlowId, ticket: Ticket) {
-        let Some(place) = self.place_of(flow) else {
+        let Some(position) = self.position_of(flow) else {
             return;
         };
-        self.entries[ticket as usize].older = place.newest;
-        if let Some(older) = self.entries.get_mut(place.newest as usize) {
+        self.entries[ticket as usize].older = position.newest;
+        if let Some(older) = self.entries.get_mut(position.newest as usize) {
             older.newer = ticket;
             let next = core::mem::replace(&mut older.next, NONE);
             self.entries[ticket as usize].next = next;
         }
-        self.set_next(place, ticket);
+        self.set_next(position, ticket);
     }
 
     /// Removes a packet from its flow's order. After the oldest packet, the next one may be ready.
@@ -167,10 +167,10 @@ impl<T> Resequencer<T> {
             older, newer, next, ..
         } = self.entries[ticket as usize];
         if newer == NONE {
-            let Some(place) = self.place_of(flow) else {
+            let Some(position) = self.position_of(flow) else {
                 return;
             };
-            self.set_next(place, if older == NONE { next } else { older });
+            self.set_next(position, if older == NONE { next } else { older });
         }
         if let Some(older) = self.entries.get_mut(older as usize) {
             older.newer = newer;
@@ -185,15 +185,15 @@ impl<T> Resequencer<T> {
     }
 
     /// Where a flow's newest packet stands in its chain, or would stand. None if order is not kept.
-    fn place_of(&self, flow: FlowId) -> Option<ChainPosition> {
+    fn position_of(&self, flow: FlowId) -> Option<ChainPosition> {
         let chains = self.newest.as_ref()?;
         let chain = chains.hash.bucket(flow, chains.heads.len() as u32) as usize;
-        let mut place = ChainPosition {
+        let mut position = ChainPosition {
             chain,
             before: NONE,
             newest: chains.heads[chain],
         };
-        while let Some(entry) = self.entries.get(place.newest as usize) {
+        while let Some(entry) = self.entries.get(position.newest as usize) {
             if entry
                 .packet
                 .as_ref()
@@ -201,20 +201,20 @@ impl<T> Resequencer<T> {
             {
                 break;
             }
-            place = ChainPosition {
-                before: place.newest,
+            position = ChainPosition {
+                before: position.newest,
                 newest: entry.next,
-                ..place
+                ..position
             };
         }
-        Some(place)
+        Some(position)
     }
 
-    fn set_next(&mut self, place: ChainPosition, ticket: Ticket) {
-        if let Some(before) = self.entries.get_mut(place.before as usize) {
+    fn set_next(&mut self, position: ChainPosition, ticket: Ticket) {
+        if let Some(before) = self.entries.get_mut(position.before as usize) {
             before.next = ticket;
         } else if let Some(newest) = &mut self.newest {
-            newest.heads[place.chain] = ticket;
+            newest.heads[position.chain] = ticket;
         }
     }
 

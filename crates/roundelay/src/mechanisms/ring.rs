@@ -45,7 +45,7 @@ pub(crate) struct Ring<T, P = Nodes<T>> {
     quantum: u32,
     /// For each member the value of `moves` when it last went to the back, which gives the order in
     /// the ring. Empty unless requested.
-    places: Vec<u64>,
+    positions: Vec<u64>,
     /// Moves of members to the back, in total.
     moves: u64,
 }
@@ -87,7 +87,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
             short_turns: 0,
             longest: Longest::default(),
             quantum,
-            places: Vec::new(),
+            positions: Vec::new(),
             moves: 0,
         };
         ring.members.reserve_exact(queues);
@@ -95,9 +95,9 @@ impl<T, P: Storage<T>> Ring<T, P> {
         ring
     }
 
-    /// Records the order for [`place`](Self::place), for the present queues.
-    pub(crate) fn with_places(mut self) -> Self {
-        self.places = alloc::vec![0; self.members.len()];
+    /// Records the order for [`position`](Self::position), for the present queues.
+    pub(crate) fn with_positions(mut self) -> Self {
+        self.positions = alloc::vec![0; self.members.len()];
         self
     }
 
@@ -152,7 +152,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
             if !member.in_ring {
                 member.in_ring = true;
                 self.order.push_back(number as u32);
-                moved_back(&mut self.places, &mut self.moves, number);
+                moved_back(&mut self.positions, &mut self.moves, number);
             }
         }
         put(&mut self.pool, &mut member.queue);
@@ -311,7 +311,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
         member.deficit = member.deficit.saturating_add(member.quantum(self.quantum));
         let is_short = member.deficit < member.queue.head_len();
         self.order.rotate();
-        moved_back(&mut self.places, &mut self.moves, number);
+        moved_back(&mut self.positions, &mut self.moves, number);
         if is_short {
             self.count_short_turn();
         }
@@ -463,9 +463,9 @@ impl<T, P: Storage<T>> Ring<T, P> {
 
     /// Orders two queues in the ring: the smaller value has the earlier turn. A queue outside the
     /// ring would come last.
-    pub(crate) fn place(&self, number: usize) -> u64 {
+    pub(crate) fn position(&self, number: usize) -> u64 {
         if self.members[number].in_ring {
-            self.places[number]
+            self.positions[number]
         } else {
             u64::MAX
         }
@@ -534,7 +534,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
     ///    set.
     /// 2. Lemma 1 of the paper: an empty queue has no deficit.
     /// 3. The head packet of a queue is in the right queue by `is_at_home`, if its flow is known.
-    /// 4. Positions (`places`) rise from front to back.
+    /// 4. Positions (`positions`) rise from front to back.
     /// 5. A backlogged queue waiting for its turn has at least its quantum. (And less than a packet
     ///    more, because the carried deficit did not cover one packet.)
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
@@ -570,12 +570,12 @@ impl<T, P: Storage<T>> Ring<T, P> {
             );
             self.pool.check_queue(&member.queue);
         }
-        let places = self
+        let positions = self
             .order
             .iter()
-            .filter_map(|number| self.places.get(number as usize));
+            .filter_map(|number| self.positions.get(number as usize));
         assert!(
-            places.is_sorted(),
+            positions.is_sorted(),
             "ring, invariant 4: places rise from front to back"
         );
         assert_eq!(
@@ -639,10 +639,10 @@ impl Member {
 
 /// Records a move to the back, if positions are tracked.
 #[inline]
-fn moved_back(places: &mut [u64], moves: &mut u64, number: usize) {
-    if let Some(place) = places.get_mut(number) {
+fn moved_back(positions: &mut [u64], moves: &mut u64, number: usize) {
+    if let Some(position) = positions.get_mut(number) {
         *moves += 1;
-        *place = *moves;
+        *position = *moves;
     }
 }
 
@@ -657,7 +657,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn ring(quantum: u32) -> Ring<()> {
-        Ring::new(quantum, 3).with_places()
+        Ring::new(quantum, 3).with_positions()
     }
 
     fn push(ring: &mut Ring<()>, number: usize, len: u32) {
@@ -749,7 +749,7 @@ mod tests {
                     None => drop(send(&mut ring)),
                 }
             }
-            let key = |number, len| (ring.rounds_before_service(number, len), ring.place(number));
+            let key = |number, len| (ring.rounds_before_service(number, len), ring.position(number));
             let first = if key(0, one) <= key(1, two) { 0 } else { 1 };
             let waiting = [0, 1].map(|number| ring.queue(number).packets());
             push(&mut ring, 0, one);
@@ -815,13 +815,13 @@ mod tests {
     }
 
     #[test]
-    fn places_tell_who_is_served_sooner() {
+    fn positions_tell_who_is_served_sooner() {
         let mut ring = ring(1000);
         for number in [2, 0] {
             (0..3).for_each(|_| push(&mut ring, number, 600));
         }
         assert!(
-            ring.place(2) < ring.place(0) && ring.place(0) < ring.place(1),
+            ring.position(2) < ring.position(0) && ring.position(0) < ring.position(1),
             "1 is not in the ring"
         );
         assert_eq!(
@@ -829,7 +829,7 @@ mod tests {
             [Some((2, 600)), Some((0, 600))]
         );
         assert!(
-            ring.place(0) < ring.place(2),
+            ring.position(0) < ring.position(2),
             "2 has gone to the back; 0 still has the turn"
         );
     }

@@ -1,7 +1,7 @@
 //! FIFO queue with congestion signals: it marks a packet that is ECN-capable, and drops others.
 //!
-//! Shared by the disciplines that keep one queue short (`red`, `pie`, `sfb`, `afd`, `aifo`), which
-//! differ in when they signal.
+//! Shared by the disciplines that keep one queue short (`red`, `choke`, `pie`, `sfb`, `afd`,
+//! `aifo`), which differ in when they signal.
 
 use alloc::collections::VecDeque;
 
@@ -10,47 +10,105 @@ use crate::limit::Backlog;
 use crate::packet::{Ecn, Packet};
 use crate::pool::{Pool, Queue};
 
-/// The queue, and the dropped packets until the caller takes them.
-#[derive(Debug, Clone)]
-pub(crate) struct SignallingQueue<T> {
-    pool: Pool<T>,
-    queue: Queue,
-    dropped: VecDeque<(Packet<T>, DropReason)>,
+/// Packets that wait, first in, first out.
+pub trait Waiting<T>: Default {
+    /// Appends a packet.
+    fn push(&mut self, packet: Packet<T>);
+    /// Removes the oldest packet.
+    fn pop(&mut self) -> Option<Packet<T>>;
+    /// Removes the newest packet.
+    fn pop_tail(&mut self) -> Option<Packet<T>>;
+    /// Packets and bytes that wait.
+    fn backlog(&self) -> Backlog;
+    /// Panics if a packet is not in its place, or not counted.
+    fn check(&self);
 }
 
-impl<T> Default for SignallingQueue<T> {
+/// A queue with a pool of its own.
+#[derive(Debug, Clone)]
+pub struct OneQueue<T> {
+    pool: Pool<T>,
+    queue: Queue,
+}
+
+impl<T> Default for OneQueue<T> {
     fn default() -> Self {
         Self {
             pool: Pool::default(),
             queue: Queue::EMPTY,
+        }
+    }
+}
+
+impl<T> Waiting<T> for OneQueue<T> {
+    #[inline]
+    fn push(&mut self, packet: Packet<T>) {
+        self.pool.push(&mut self.queue, packet);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Packet<T>> {
+        self.pool.pop(&mut self.queue)
+    }
+
+    fn pop_tail(&mut self) -> Option<Packet<T>> {
+        self.pool.pop_tail(&mut self.queue)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn check(&self) {
+        self.pool.check_queue(&self.queue);
+        let counted = Backlog {
+            packets: self.queue.packets().into(),
+            bytes: self.queue.bytes(),
+        };
+        assert_eq!(counted, self.pool.backlog(), "the queue is all that waits");
+    }
+}
+
+/// The queue, and the dropped packets until the caller takes them.
+#[derive(Debug, Clone)]
+pub(crate) struct SignallingQueue<T, Q = OneQueue<T>> {
+    pub(crate) waiting: Q,
+    dropped: VecDeque<(Packet<T>, DropReason)>,
+}
+
+impl<T, Q: Waiting<T>> Default for SignallingQueue<T, Q> {
+    fn default() -> Self {
+        Self {
+            waiting: Q::default(),
             dropped: VecDeque::new(),
         }
     }
 }
 
-impl<T> SignallingQueue<T> {
+impl<T, Q: Waiting<T>> SignallingQueue<T, Q> {
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet<T>) {
-        self.pool.push(&mut self.queue, packet);
+        self.waiting.push(packet);
     }
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
-        self.pool.pop(&mut self.queue)
+        self.waiting.pop()
     }
 
     pub(crate) fn pop_tail(&mut self) -> Option<Packet<T>> {
-        self.pool.pop_tail(&mut self.queue)
+        self.waiting.pop_tail()
     }
 
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        self.waiting.backlog()
     }
 
     /// Shows each queued packet, oldest first.
     pub(crate) fn for_each(&mut self, mut show: impl FnMut(&Packet<T>)) {
-        for _ in 0..self.queue.packets() {
+        for _ in 0..self.backlog().packets {
             if let Some(packet) = self.pop() {
                 show(&packet);
                 self.push(packet);
@@ -78,12 +136,7 @@ impl<T> SignallingQueue<T> {
     }
 
     pub(crate) fn check(&self) {
-        self.pool.check_queue(&self.queue);
-        let counted = Backlog {
-            packets: self.queue.packets().into(),
-            bytes: self.queue.bytes(),
-        };
-        assert_eq!(counted, self.pool.backlog(), "the queue is all that waits");
+        self.waiting.check();
     }
 }
 
@@ -103,7 +156,7 @@ mod tests {
 
     #[test]
     fn it_marks_what_may_be_marked_and_drops_the_rest() {
-        let mut queue = SignallingQueue::default();
+        let mut queue: SignallingQueue<_> = SignallingQueue::default();
         for (number, ecn, marks, stays) in [
             (0, Ecn::NotCapable, true, false),
             (1, Ecn::Capable, true, true),
@@ -132,7 +185,7 @@ mod tests {
 
     #[test]
     fn showing_all_changes_nothing() {
-        let mut queue = SignallingQueue::default();
+        let mut queue: SignallingQueue<_> = SignallingQueue::default();
         (0..5).for_each(|number| queue.push(Packet::new(FlowId(0), 100, number)));
         let mut shown = Vec::new();
         queue.for_each(|packet| shown.push(packet.payload));

@@ -3,8 +3,8 @@
 //!
 //! A group has all flows whose L_k / phi is the same after rounding up to a power of two. This
 //! power is the group's slot size sigma_i. This module holds the flows' records with their exact
-//! times (Eq. 2 in the QFQ paper), chooses their groups, and has one list of flows for each place.
-//! A place is an index that the discipline chooses for a slot.
+//! times (Eq. 2 in the QFQ paper), chooses their groups, and has one list of flows for each slot.
+//! The discipline numbers the slots.
 
 use alloc::vec::Vec;
 
@@ -78,7 +78,8 @@ pub(crate) fn own_slot(share: &Share) -> u64 {
     u64::from(SCALE * share.weight) << (shift_of(group) - VirtualTime::FRACTION_BITS)
 }
 
-/// A flow's record, in one cache line: everything in its flow that a packet touches.
+/// A flow's record, in one cache line: everything in its flow that a packet touches. Not in a
+/// `FlowTable`, whose records are not aligned and so may lie across two lines.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Flow {
@@ -90,11 +91,11 @@ pub(crate) struct Flow {
     byte_time: u32,
     /// Packets shorter than this are accepted. Zero: unknown flow.
     shorter_than: u32,
-    /// Position in its place's list, if backlogged.
+    /// Position in its slot's list, if backlogged.
     stands: u32,
     weight: u16,
-    /// The list's place, if backlogged.
-    place: u16,
+    /// The list's slot, if backlogged.
+    slot: u16,
     /// The group used for rounding the flow's times.
     group: u8,
     /// The settings have changed and may require another group.
@@ -117,7 +118,7 @@ impl Flow {
         shorter_than: 0,
         stands: 0,
         weight: 0,
-        place: 0,
+        slot: 0,
         group: 0,
         regroup: false,
         leaves: false,
@@ -180,7 +181,7 @@ pub(crate) struct Served<L> {
     /// Bytes of the packet, kept here so that the packet itself is moved whole, without a read.
     len: u32,
     pub(crate) flow: usize,
-    /// The flow's place has no other flow.
+    /// The flow's slot has no other flow.
     pub(crate) is_vacated: bool,
     next: Next,
 }
@@ -198,7 +199,7 @@ pub(crate) struct Strata<T, P = Nodes<T>> {
     pub(crate) pool: Pool<T, P>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) clock: VirtualClock,
-    /// Flows with the same rounded times, first come, first served: a list for each place.
+    /// Flows with the same rounded times, first come, first served: a list for each slot.
     lists: Vec<List>,
     numbers: Lists,
     longest: Longest,
@@ -209,12 +210,12 @@ pub(crate) struct Strata<T, P = Nodes<T>> {
 }
 
 impl<T, P: Storage<T>> Strata<T, P> {
-    pub(crate) fn new(places: usize, reach: u32) -> Self {
+    pub(crate) fn new(slots: usize, reach: u32) -> Self {
         Self {
             pool: Pool::empty(),
             flows: Vec::new(),
             clock: VirtualClock::default(),
-            lists: alloc::vec![List::default(); places],
+            lists: alloc::vec![List::default(); slots],
             numbers: Lists::default(),
             longest: Longest::default(),
             reach,
@@ -427,11 +428,11 @@ impl<T, P: Storage<T>> Strata<T, P> {
         flow.regroup = flow.group > by_config;
     }
 
-    /// Sends the head packet of a place's first flow, and stamps the flow's next packet. The place
+    /// Sends the head packet of a slot's first flow, and stamps the flow's next packet. The slot
     /// must have a flow.
     #[inline(always)]
-    pub(crate) fn serve(&mut self, place: usize) -> Served<P::Leaving> {
-        let list = &mut self.lists[place];
+    pub(crate) fn serve(&mut self, slot: usize) -> Served<P::Leaving> {
+        let list = &mut self.lists[slot];
         let number = self.numbers.at(list.head()) as usize;
         let flow = &mut self.flows[number];
         let len = flow.queue.head_len();
@@ -475,7 +476,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
     }
 
     /// A flow has lost its last packet without service and without charge. Returns whether its
-    /// place is now empty.
+    /// slot is now empty.
     pub(crate) fn withdraw(&mut self, number: usize) -> bool {
         let is_vacated = self.unlist(number);
         self.flows[number].finish = self.flows[number].start;
@@ -487,12 +488,12 @@ impl<T, P: Storage<T>> Strata<T, P> {
 
 /// Lists.
 impl<T, P: Storage<T>> Strata<T, P> {
-    /// Appends a flow to a place's list. Returns whether the flow is the first there.
+    /// Appends a flow to a slot's list. Returns whether the flow is the first there.
     #[inline(always)]
-    pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
-        let list = &mut self.lists[place];
+    pub(crate) fn list(&mut self, number: usize, slot: usize) -> bool {
+        let list = &mut self.lists[slot];
         let flow = &mut self.flows[number];
-        flow.place = place as u16;
+        flow.slot = slot as u16;
         let is_first = list.is_empty();
         if is_first {
             *list = self.numbers.begin(number as u32);
@@ -503,11 +504,11 @@ impl<T, P: Storage<T>> Strata<T, P> {
         is_first
     }
 
-    /// Removes a flow from its list, where the first flow fills the gap. Returns whether the place
+    /// Removes a flow from its list, where the first flow fills the gap. Returns whether the slot
     /// is now empty.
     fn unlist(&mut self, number: usize) -> bool {
-        let Flow { place, stands, .. } = self.flows[number];
-        let list = &mut self.lists[usize::from(place)];
+        let Flow { slot, stands, .. } = self.flows[number];
+        let list = &mut self.lists[usize::from(slot)];
         let head = list.head();
         let is_vacated = self.numbers.remove_first(list);
         if head != stands {
@@ -519,7 +520,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
     }
 
     /// Number of non-empty lists, for checks.
-    pub(crate) fn occupied_places(&self) -> usize {
+    pub(crate) fn occupied_slots(&self) -> usize {
         self.lists.iter().filter(|list| !list.is_empty()).count()
     }
 
@@ -539,12 +540,12 @@ impl<T, P: Storage<T>> Strata<T, P> {
         }
     }
 
-    /// 1. A backlogged flow is once on its place's list, at its recorded position. An idle flow is
+    /// 1. A backlogged flow is once on its slot's list, at its recorded position. An idle flow is
     ///    on no list.
     /// 2. A packet fits its slot: 0 <= F - S <= sigma.
-    pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
+    pub(crate) fn check(&self, slot_of: impl Fn(&Flow) -> usize) {
         let mut listed = alloc::vec![0; self.flows.len()];
-        for (place, list) in self
+        for (slot, list) in self
             .lists
             .iter()
             .enumerate()
@@ -554,8 +555,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
                 let flow = &self.flows[number as usize];
                 listed[number as usize] += 1;
                 assert_eq!(
-                    (place_of(flow), usize::from(flow.place)),
-                    (place, place),
+                    (slot_of(flow), usize::from(flow.slot)),
+                    (slot, slot),
                     "invariant 1: listed by its times"
                 );
                 assert_eq!(flow.stands, stands, "invariant 1: it knows where it stands");

@@ -315,7 +315,7 @@ impl<T> Control for Afq<T> {
 
     fn footprint(&self) -> Footprint {
         let bytes_per_flow =
-            FlowTable::<T, Credit>::BYTES_PER_FLOW + Heap::<Urgency>::BYTES_PER_PLACE;
+            FlowTable::<T, Credit>::BYTES_PER_FLOW + Heap::<Urgency>::BYTES_PER_POSITION;
         Footprint {
             fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
             bytes_per_flow,
@@ -327,9 +327,9 @@ impl<T> Control for Afq<T> {
     /// 3. Flows wait in order of their heads' deadlines (checked for the first).
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            let places = usize::from(self.waiting.key(number).is_some())
+            let entries = usize::from(self.waiting.key(number).is_some())
                 + usize::from(self.in_turn == Some(number as u32));
-            assert_eq!(places, usize::from(!flow.queue.is_empty()), "invariant 1");
+            assert_eq!(entries, usize::from(!flow.queue.is_empty()), "invariant 1");
             let covered = flow
                 .queue
                 .next_len()

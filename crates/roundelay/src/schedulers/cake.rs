@@ -53,7 +53,7 @@ use crate::author::{
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::link_layer::{Framing, LinkLayer};
-use crate::mechanisms::cobalt::{Leaving, Verdict};
+use crate::mechanisms::cobalt::{Judged, Verdict};
 use crate::mechanisms::random::Random;
 
 mod acks;
@@ -66,7 +66,7 @@ mod tin;
 mod tins;
 
 use acks::Acks;
-use hosts::PLACES;
+use hosts::BUCKETS;
 use isolation::Hasher;
 use overflow::Overflow;
 use shaper::Shaper;
@@ -169,28 +169,28 @@ impl Discipline for Config {
             Tins::WORDS,
             "how code points select tins",
             |config| config.tins as u64,
-            |config, place| config.tins = Tins::of(place),
+            |config, choice| config.tins = Tins::of(choice),
         ),
         Parameter::keyword(
             "isolation",
             Isolation::WORDS,
             "what has a queue of its own, and what shares the link",
             |config| config.isolation as u64,
-            |config, place| config.isolation = Isolation::of(place),
+            |config, choice| config.isolation = Isolation::of(choice),
         ),
         Parameter::keyword(
             "direction",
             &["egress", "ingress"],
             "ingress: drops count as sent, because they have passed the link",
             |config| config.ingress.into(),
-            |config, place| config.ingress = place == 1,
+            |config, choice| config.ingress = choice == 1,
         ),
         Parameter::keyword(
             "acks",
             AckFilter::WORDS,
             "whether acknowledgements that later ones repeat are dropped",
             |config| config.acks as u64,
-            |config, place| config.acks = AckFilter::of(place),
+            |config, choice| config.acks = AckFilter::of(choice),
         ),
         Parameter::switch("wash", "clear the code point of each packet", |config| {
             &mut config.wash
@@ -226,7 +226,7 @@ impl Discipline for Config {
             &["noatm", "atm", "ptm"],
             "cells of ATM, or the bytes that PTM adds",
             |config| config.framing as u64,
-            |config, place| config.framing = Framing::ALL[place as usize % 3],
+            |config, choice| config.framing = Framing::ALL[choice as usize % 3],
         ),
         Parameter::switch(
             "linux",
@@ -426,7 +426,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
     fn enqueue_packet(&mut self, packet: Packet<T>, now: Instant) {
         let number = self.config.tins.tin_of(packet.priority);
         let tin = &mut self.tins[number];
-        let place = tin.place(self.hasher.of(packet.flow));
+        let bucket = tin.bucket(self.hasher.of(packet.flow));
         if tin.packets == 0 {
             tin.schedule.start(now);
         }
@@ -436,23 +436,23 @@ impl<T, P: Storage<T>> Cake<T, P> {
         let priority = if self.config.wash { 0 } else { packet.priority };
         let flow = packet.flow;
         self.pool
-            .push(&mut tin.flows[place].queue, Packet { priority, ..packet });
-        tin.arrived(place, &mut self.random);
+            .push(&mut tin.flows[bucket].queue, Packet { priority, ..packet });
+        tin.arrived(bucket, &mut self.random);
         if let Some(acks) = &mut self.acks {
-            let queue = &mut tin.flows[place].queue;
+            let queue = &mut tin.flows[bucket].queue;
             acks.arrived(flow, Some(queue.tail));
             if let Some(slot) = acks.redundant(&self.pool, queue) {
-                self.drop_redundant(number, place, slot, now);
+                self.drop_redundant(number, bucket, slot, now);
             }
         }
-        let size = self.tins[number].flows[place].queue.size();
-        self.overflow.grew(number, place, size);
+        let size = self.tins[number].flows[bucket].queue.size();
+        self.overflow.grew(number, bucket, size);
     }
 
     /// Drops the acknowledgement that the packet which has just come makes redundant.
-    fn drop_redundant(&mut self, number: usize, place: usize, slot: u32, now: Instant) {
+    fn drop_redundant(&mut self, number: usize, bucket: usize, slot: u32, now: Instant) {
         let tin = &mut self.tins[number];
-        let queue = &mut tin.flows[place].queue;
+        let queue = &mut tin.flows[bucket].queue;
         let Some((packet, len)) = self.pool.remove(queue, slot) else {
             return;
         };
@@ -473,12 +473,12 @@ impl<T, P: Storage<T>> Cake<T, P> {
                 return None;
             }
             let number = self.choose_tin(now);
-            while let Some(place) = self.tins[number].first(if_decaying) {
+            while let Some(bucket) = self.tins[number].first(if_decaying) {
                 if_decaying = false;
-                if self.tins[number].ends_turn(place, &mut self.random) {
+                if self.tins[number].ends_turn(bucket, &mut self.random) {
                     continue;
                 }
-                match self.pull(number, place, now) {
+                match self.pull(number, bucket, now) {
                     Pulled::Packet(packet) => return Some(packet),
                     Pulled::Charged => {}
                     Pulled::Empty => break,
@@ -520,7 +520,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
     }
 
     /// A queue's next packet, past COBALT's drops. A queue's last packet is never dropped.
-    fn pull(&mut self, number: usize, place: usize, now: Instant) -> Pulled<P::Leaving> {
+    fn pull(&mut self, number: usize, bucket: usize, now: Instant) -> Pulled<P::Leaving> {
         let tin = &mut self.tins[number];
         let rivals = if self.config.ingress {
             tin.bulk_flows()
@@ -528,9 +528,9 @@ impl<T, P: Storage<T>> Cake<T, P> {
             0
         };
         loop {
-            let flow = &mut tin.flows[place];
+            let flow = &mut tin.flows[bucket];
             let Some(age) = self.pool.head_age(&flow.queue) else {
-                tin.found_empty(place, now);
+                tin.found_empty(bucket, now);
                 return Pulled::Empty;
             };
             let len = self.layer.len_on_link(flow.queue.head_len());
@@ -538,18 +538,18 @@ impl<T, P: Storage<T>> Cake<T, P> {
                 return Pulled::Empty;
             };
             tin.packets -= 1;
-            self.overflow.shrank(number, place, flow.queue.size());
-            let leaving = Leaving {
+            self.overflow.shrank(number, bucket, flow.queue.size());
+            let judged = Judged {
                 sojourn: now.since(age.arrival),
                 takes_marks: age.ecn != Ecn::NotCapable,
                 rivals,
             };
             let draw = || (self.random.next() >> 32) as u32;
-            let verdict = flow.cobalt.judge(&tin.settings, now, leaving, draw);
+            let verdict = flow.cobalt.judge(&tin.settings, now, judged, draw);
             if verdict == Verdict::Drop && !flow.queue.is_empty() {
                 self.dropped.push_back((packet, DropReason::Early));
                 if self.config.ingress {
-                    tin.charge(place, len, now);
+                    tin.charge(bucket, len, now);
                     self.shaper.advance(len, false);
                     return Pulled::Charged;
                 }
@@ -558,7 +558,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
             if verdict == Verdict::Mark && age.ecn == Ecn::Capable {
                 packet.mark();
             }
-            tin.charge(place, len, now);
+            tin.charge(bucket, len, now);
             self.shaper.advance(len, true);
             self.overflow.sent();
             return Pulled::Packet(packet);
@@ -607,14 +607,14 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Cake<T, P> {
     fn evict(&mut self) -> Option<P::Leaving> {
         let flows = self.tins.iter().flat_map(|tin| &tin.flows);
         let sizes = flows.map(|flow| flow.queue.size());
-        let (number, place) = self.overflow.find(self.config.linux, sizes)?;
+        let (number, bucket) = self.overflow.find(self.config.linux, sizes)?;
         let tin = &mut self.tins[number];
-        let flow = &mut tin.flows[place];
+        let flow = &mut tin.flows[bucket];
         flow.cobalt.overflowed(&tin.settings, self.now);
         let len = self.layer.len_on_link(flow.queue.head_len());
         let packet = self.pool.pop(&mut flow.queue)?;
         tin.packets -= 1;
-        self.overflow.shrank(number, place, flow.queue.size());
+        self.overflow.shrank(number, bucket, flow.queue.size());
         if self.config.ingress {
             tin.schedule.advance(len, self.now);
             self.shaper.advance(len, false);
@@ -653,7 +653,7 @@ impl<T, P: Storage<T>> Control for Cake<T, P> {
     /// The flow's first choice of a queue, in each tin. While other flows have this one, the flow
     /// has another from the same set of eight.
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-        let own = self.hasher.of(flow).queue as usize % PLACES;
+        let own = self.hasher.of(flow).queue as usize % BUCKETS;
         let is_blind = self.config.isolation == Isolation::Flowblind;
         alloc::vec![if is_blind { 0 } else { own }]
     }

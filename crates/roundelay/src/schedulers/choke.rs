@@ -8,7 +8,7 @@
 //!
 //! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for
 //! Approximating Fair Bandwidth Allocation", INFOCOM 2000. Parameters as in tc-choke(8). RED's
-//! decision: `early_detection.rs`.
+//! decision: `early_detection.rs`. The queue before which it stands: `detecting_queue.rs`.
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -30,20 +30,17 @@
 //! Differences from tc: a draw is uniform and needs no second try, and `min` and `max` do not
 //! depend on the limit, as in `red`.
 
-use alloc::collections::VecDeque;
-use alloc::format;
+use core::convert::identity;
 
 use crate::author::{
-    Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Handle,
-    Instant, Limit, Linux, LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate,
-    Scheduler, Seed,
+    Billionths, ByCopy, ConfigError, Discipline, DropReason, Handle, Limit, Linux, LinuxFlows,
+    LinuxLimit, Onset, Packet, Parameter, Queues, Rate,
 };
+use crate::mechanisms::detecting_queue::{Admission, DetectingQueue};
 use crate::mechanisms::early_detection::{
-    self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
+    self, DEFAULT_PROBABILITY, Settings, Thresholds, UNKNOWN_LINK_RATE, Verdict,
 };
 use crate::mechanisms::lottery::Lottery;
-use crate::mechanisms::random::Random;
-use crate::mechanisms::signalling::mark;
 
 /// Parameters of CHOKe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +74,7 @@ impl Default for Config {
             avpkt: 1000,
             burst: 0,
             bandwidth: None,
-            probability: Billionths(20_000_000),
+            probability: DEFAULT_PROBABILITY,
             ecn: false,
             linux: false,
         }
@@ -151,7 +148,7 @@ impl Discipline for Config {
     }
 
     fn onset(&self, link: Rate) -> Onset {
-        self.thresholds(link).onset(false)
+        self.thresholds(link).onset(Self::IN_BYTES)
     }
 
     fn configuration<T: Send>(scheduler: &mut Choke<T>) -> Option<&mut Self> {
@@ -159,42 +156,22 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
-        scheduler
-            .detection
-            .adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
+        scheduler.adopt();
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS
             .iter()
             .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
-        let Thresholds { min, max, .. } = self.thresholds(UNKNOWN_LINK_RATE);
-        if min < max {
-            return Ok(());
-        }
-        Err(ConfigError::beside(
-            Self::NAME,
-            "min",
-            min,
-            format!("less than max, which is {max}"),
-        ))
+        self.settings().check(Self::NAME, identity)
     }
 }
 
 impl Config {
     /// `min`, `max` and `burst`, with zeros replaced by values computed from the others.
     pub const fn lengths(&self) -> (u32, u32, u32) {
-        let max = if self.max == 0 { DEFAULT_MAX } else { self.max };
-        let min = if self.min == 0 { max / 3 } else { self.min };
-        (
-            min,
-            max,
-            if self.burst == 0 {
-                (2 * min + max) / 3
-            } else {
-                self.burst
-            },
-        )
+        let (min, max, burst) = self.settings().lengths();
+        (min as u32, max as u32, burst)
     }
 
     /// k: an arrival moves the average by 2^-k of the difference between queue and average.
@@ -202,124 +179,63 @@ impl Config {
         self.thresholds(UNKNOWN_LINK_RATE).weight_log
     }
 
-    /// RED thresholds computed from the parameters.
-    fn thresholds(&self, link: Rate) -> Thresholds {
-        let (min, max, burst) = self.lengths();
-        Thresholds {
-            min: min.into(),
-            max: max.into(),
-            probability: self.probability.into(),
-            weight_log: weight_log(min.into(), burst, 1),
-            packet_time: self.bandwidth.unwrap_or(link).time_of(self.avpkt.into()),
-            gentle: false,
-            adaptive: false,
-            linux: self.linux,
+    const fn settings(&self) -> Settings {
+        let max = if self.max == 0 { DEFAULT_MAX } else { self.max };
+        Settings {
+            min: self.min as u64,
+            max: max as u64,
+            packet: 1,
+            avpkt: self.avpkt,
+            burst: self.burst,
+            bandwidth: self.bandwidth,
+            probability: self.probability,
         }
     }
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Choke<T> {
-    queue: Lottery<T>,
-    dropped: VecDeque<Packet<T>>,
-    detection: EarlyDetection,
-    random: Random,
-    config: Config,
-}
+pub type Choke<T> = DetectingQueue<Config, T>;
 
-impl<T> Configured<Config> for Choke<T> {
-    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
-        let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
-        Ok(Self {
-            queue: Lottery::default(),
-            dropped: VecDeque::new(),
-            detection,
-            random: Random::new(seed),
-            config,
-        })
+impl Admission for Config {
+    type Queue<T> = Lottery<T>;
+    const IN_BYTES: bool = false;
+
+    fn thresholds(&self, link: Rate) -> Thresholds {
+        Thresholds {
+            linux: self.linux,
+            ..self.settings().thresholds(link)
+        }
+    }
+
+    fn admit<T>(choke: &mut Choke<T>, packet: Packet<T>) -> Option<Packet<T>> {
+        // Below min_th the packet is admitted without a draw.
+        if !choke.detection.is_below_min() && choke.drops_candidate_of(&packet) {
+            choke.queue.drop_early(packet);
+            return None;
+        }
+        // The flows differ, so RED decides by p.
+        if choke.detection.judge(&mut choke.random) == Verdict::Keep {
+            return Some(packet);
+        }
+        choke.queue.signal(packet, choke.config.ecn)
     }
 }
 
 impl<T> Choke<T> {
-    fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
-        // RED's avg first. Below min_th the packet is admitted without a draw.
-        self.detection.observe(now, self.queue.backlog().packets);
-        if !self.detection.is_below_min() && self.drops_candidate_of(&packet) {
-            return self.drop_early(now, packet);
-        }
-        // The flows differ, so RED decides by p.
-        let is_signalled = self.detection.judge(&mut self.random) != Verdict::Keep;
-        if is_signalled && !(self.config.ecn && mark(&mut packet)) {
-            return self.drop_early(now, packet);
-        }
-        self.detection.entered();
-        self.queue.push(packet);
-    }
-
     /// Draws a waiting packet, and drops it if the arriving packet is of the same flow. Returns
     /// whether it did.
     fn drops_candidate_of(&mut self, packet: &Packet<T>) -> bool {
+        let waiting = &mut self.queue.waiting;
         // The drop candidate, drawn from the queue at random.
-        let Some((number, _)) = self
-            .queue
+        let Some((number, _)) = waiting
             .draw(&mut self.random)
             .filter(|(_, candidate)| candidate.flow == packet.flow)
         else {
             return false;
         };
-        self.dropped.extend(self.queue.remove(number));
+        if let Some(candidate) = waiting.remove(number) {
+            self.queue.drop_early(candidate);
+        }
         true
-    }
-
-    fn drop_early(&mut self, now: Instant, packet: Packet<T>) {
-        self.dropped.push_back(packet);
-        self.detection.left(Some(now), self.queue.backlog());
-    }
-}
-
-impl<T> Scheduler<T> for Choke<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.enqueue_packet(now, packet);
-        Ok(())
-    }
-
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let packet = self.queue.pop()?;
-        self.detection.left(Some(now), self.queue.backlog());
-        Some(packet)
-    }
-
-    /// Drop tail: the newest packet.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.queue.pop_newest()?;
-        self.detection.left(None, self.queue.backlog());
-        Some(packet)
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
-        self.dropped
-            .pop_front()
-            .map(|packet| (packet, DropReason::Early))
-    }
-}
-
-impl<T> Control for Choke<T> {
-    fn set_link_rate(&mut self, rate: Rate) {
-        self.detection.link_rate = rate;
-        self.detection.adopt(self.config.thresholds(rate));
-    }
-
-    /// 1. `min` is below `max`, and the thresholds are those of the parameters.
-    /// 2. Each waiting packet is in the line, once, in order of arrival.
-    fn check_invariants(&self) {
-        self.detection
-            .check(&self.config.thresholds(self.detection.link_rate));
-        self.queue.check();
     }
 }

@@ -35,9 +35,8 @@ use crate::author::{
     Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Onset, Packet, Parameter, Pool, Queues,
     Rate, Refusal, Scheduler, Seed, Storage,
 };
-use crate::config::{HOUR, MICROSECOND};
-use crate::mechanisms::codel::{Roots, Target};
-use crate::mechanisms::codel_queue::{CodelQueue, Signals};
+use crate::mechanisms::codel::Target;
+use crate::mechanisms::codel_queue::{self, CodelQueue, Signals};
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,28 +80,10 @@ impl Discipline for Config {
         limit: LinuxLimit::Packets,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::time(
-            "target",
-            MICROSECOND..=HOUR,
-            "acceptable time in the queue",
-            |config| &mut config.target,
-        ),
-        Parameter::time(
-            "interval",
-            MICROSECOND..=HOUR,
-            "time above the target before the first drop: about a round trip",
-            |config| &mut config.interval,
-        ),
-        Parameter::switch(
-            "ecn",
-            "mark ECN-capable packets in place of drops",
-            |config| &mut config.ecn,
-        ),
-        Parameter::time_or_never(
-            "ce_threshold",
-            "mark every ECN-capable packet that waited longer",
-            |config| &mut config.ce_threshold,
-        ),
+        codel_queue::target(|config| &mut config.target),
+        codel_queue::interval(|config| &mut config.interval),
+        codel_queue::marks(|config| &mut config.ecn),
+        codel_queue::threshold(|config| &mut config.ce_threshold),
         Parameter::switch(
             "linux",
             "Linux's times of signals: 1 / sqrt(count) by one step of Newton's iteration",
@@ -122,6 +103,16 @@ impl Discipline for Config {
 
     fn configuration<T: Send>(scheduler: &mut Codel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
+    }
+}
+
+impl Config {
+    const fn signals(&self) -> Signals {
+        Signals {
+            target: Target::of(self.target, self.interval, self.linux),
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
+        }
     }
 }
 
@@ -168,23 +159,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
 
     /// The next packet, past CoDel's drops.
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
-        let Config {
-            target,
-            interval,
-            ecn,
-            ce_threshold,
-            linux,
-        } = self.config;
-        let roots = Roots::of(linux);
-        let signals = Signals {
-            target: Target {
-                target,
-                interval,
-                roots,
-            },
-            ecn,
-            ce_threshold,
-        };
+        let signals = self.config.signals();
         self.queue
             .pull(&mut self.pool, signals, now, &mut self.dropped)
             .map(|(packet, _)| packet)

@@ -104,9 +104,9 @@ impl Config {
 
     /// The quantum of a band in bytes. None: the band is strict.
     pub fn quantum_of(&self, band: u32) -> Option<u32> {
-        let place = band.checked_sub(self.strict)?;
+        let index = band.checked_sub(self.strict)?;
         let quanta = self.quanta.as_slice();
-        Some(*quanta.get(place as usize).unwrap_or(&Self::QUANTUM))
+        Some(*quanta.get(index as usize).unwrap_or(&Self::QUANTUM))
     }
 
     /// The band of a class.
@@ -403,16 +403,16 @@ impl<T, P: Storage<T>> Ets<T, P> {
     fn evict_from(&mut self, number: usize, flow: FlowId) -> Option<P::Leaving> {
         let queue = &mut self.bands[number].queue;
         let mut waiting = Queue::default();
-        let mut place = None;
+        let mut index = None;
         for at in 0..queue.packets() {
             if self.pool.head_flow(queue) == Some(flow) {
-                place = Some(at);
+                index = Some(at);
             }
             self.pool.move_head(queue, &mut waiting);
         }
         let mut victim = None;
         for at in 0..waiting.packets() {
-            if Some(at) == place {
+            if Some(at) == index {
                 victim = self.pool.pop(&mut waiting);
             } else {
                 self.pool.move_head(&mut waiting, queue);

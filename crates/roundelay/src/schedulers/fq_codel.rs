@@ -45,9 +45,8 @@ use crate::author::{
     Footprint, Handle, Instant, Limit, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Onset, Packet,
     Parameter, Pool, Queues, Rate, Refusal, Scheduler, Seed, Storage,
 };
-use crate::config::{HOUR, MICROSECOND};
-use crate::mechanisms::codel::{Roots, Target};
-use crate::mechanisms::codel_queue::{CodelQueue, Signals};
+use crate::mechanisms::codel::Target;
+use crate::mechanisms::codel_queue::{self, CodelQueue, Signals};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
@@ -115,28 +114,10 @@ impl Discipline for Config {
             "bytes that a queue may send in a turn",
             |config| &mut config.quantum,
         ),
-        Parameter::time(
-            "target",
-            MICROSECOND..=HOUR,
-            "acceptable time in the queue",
-            |config| &mut config.target,
-        ),
-        Parameter::time(
-            "interval",
-            MICROSECOND..=HOUR,
-            "time above the target before the first drop: about a round trip",
-            |config| &mut config.interval,
-        ),
-        Parameter::switch(
-            "ecn",
-            "mark ECN-capable packets in place of drops",
-            |config| &mut config.ecn,
-        ),
-        Parameter::time_or_never(
-            "ce_threshold",
-            "mark every ECN-capable packet that waited longer",
-            |config| &mut config.ce_threshold,
-        ),
+        codel_queue::target(|config| &mut config.target),
+        codel_queue::interval(|config| &mut config.interval),
+        codel_queue::marks(|config| &mut config.ecn),
+        codel_queue::threshold(|config| &mut config.ce_threshold),
         Parameter::count(
             "drop_batch",
             1..=65_535,
@@ -255,23 +236,10 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
 
 impl Config {
     const fn signals(&self) -> Signals {
-        let Self {
-            target,
-            interval,
-            ecn,
-            ce_threshold,
-            linux,
-            ..
-        } = *self;
-        let roots = Roots::of(linux);
         Signals {
-            target: Target {
-                target,
-                interval,
-                roots,
-            },
-            ecn,
-            ce_threshold,
+            target: Target::of(self.target, self.interval, self.linux),
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
         }
     }
 }

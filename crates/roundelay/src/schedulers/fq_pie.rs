@@ -47,7 +47,7 @@ use crate::author::{
 use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
-use crate::mechanisms::pie::{FRAME, ONE, QueuePie, Settings};
+use crate::mechanisms::pie::{self, FRAME, ONE, QueuePie, Settings};
 use crate::mechanisms::random::Random;
 
 /// Burst that passes without drops after a calm period: tc-fq_pie(8) has no parameter for it.
@@ -124,18 +124,8 @@ impl Discipline for Config {
             "time between updates of the drop probabilities",
             |config| &mut config.tupdate,
         ),
-        Parameter::count(
-            "alpha",
-            0..=32,
-            "weight of the distance from the target, in sixteenths",
-            |config| &mut config.alpha,
-        ),
-        Parameter::count(
-            "beta",
-            0..=32,
-            "weight of the change of the delay, in sixteenths",
-            |config| &mut config.beta,
-        ),
+        pie::alpha(|config| &mut config.alpha),
+        pie::beta(|config| &mut config.beta),
         Parameter::size(
             "quantum",
             256..=1 << 20,
@@ -153,16 +143,8 @@ impl Discipline for Config {
             "mark ECN-capable packets in place of drops, below ecn_prob",
             |config| &mut config.ecn,
         ),
-        Parameter::switch(
-            "bytemode",
-            "drop short packets with a smaller probability, in proportion to their length",
-            |config| &mut config.bytemode,
-        ),
-        Parameter::switch(
-            "dq_rate_estimator",
-            "estimate the delay from the departure rate, not from arrival times",
-            |config| &mut config.dq_rate_estimator,
-        ),
+        pie::bytemode(|config| &mut config.bytemode),
+        pie::rate_estimator(|config| &mut config.dq_rate_estimator),
     ];
     const LIVE: &'static [&'static str] = &[
         "target",

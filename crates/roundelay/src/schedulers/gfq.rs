@@ -174,7 +174,7 @@ fn half_of(flow: &Flow) -> u32 {
     2 * ((flow.start.bits() >> shift) as u32 % SLOTS) + u32::from(is_late)
 }
 
-fn place_of(flow: &Flow) -> usize {
+fn slot_of(flow: &Flow) -> usize {
     flow.group() * HALVES as usize + half_of(flow) as usize
 }
 
@@ -342,7 +342,7 @@ impl<T, P: Storage<T>> Control for Gfq<T, P> {
 
     /// 1 and 2 are the invariants of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
-        self.strata.check(place_of);
+        self.strata.check(slot_of);
         for group in 0..GROUPS {
             self.check_group(group);
         }

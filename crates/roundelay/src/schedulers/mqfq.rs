@@ -248,7 +248,7 @@ impl<T> Configured<Config> for Mqfq<T> {
             .resequence
             .then(|| FlowHash::new(seed, u64::from(config.hashes)));
         Ok(Self {
-            ring: Ring::new(config.quantum, config.queues as usize).with_places(),
+            ring: Ring::new(config.quantum, config.queues as usize).with_positions(),
             waiting: Resequencer::new(order),
             first_cells: alloc::vec![0; if config.cells == 0 { 0 } else { config.queues as usize }],
             dropped: VecDeque::new(),
@@ -276,7 +276,7 @@ impl<T> Mqfq<T> {
         queues
             .iter_mut()
             .zip(self.each_queue_of(packet.flow))
-            .for_each(|(place, queue)| *place = queue);
+            .for_each(|(slot, queue)| *slot = queue);
         let queues = &queues[..self.hashes.len()];
         let flow = packet.flow;
         let pieces = self.config.pieces(packet.len);
@@ -326,7 +326,7 @@ impl<T> Mqfq<T> {
         let when = |queue: &usize| {
             (
                 self.ring.rounds_before_service(*queue, len),
-                self.ring.place(*queue),
+                self.ring.position(*queue),
             )
         };
         queues.iter().copied().min_by_key(when).unwrap_or(0)
@@ -654,16 +654,16 @@ mod tests {
             let words: Vec<_> = row[0].split_whitespace().collect();
             match words[..] {
                 ["enqueue", name, len] => {
-                    let place = usize::from(name == "B");
+                    let index = usize::from(name == "B");
                     let len = len.parse().expect("a length");
                     let rounds = [1, 3]
                         .map(|queue| plain.ring.rounds_before_service(queue, len).to_string());
                     assert_eq!([&rounds[0], &rounds[1]], [row[1], row[2]], "{row:?}");
                     let queue = row[3].parse::<usize>().expect("a queue");
                     let before = plain.ring.queue(queue).packets();
-                    sent[place] += 1;
-                    put(&mut plain, flows[place], len, sent[place]);
-                    put(&mut ordered, flows[place], len, sent[place]);
+                    sent[index] += 1;
+                    put(&mut plain, flows[index], len, sent[index]);
+                    put(&mut ordered, flows[index], len, sent[index]);
                     assert_eq!(plain.ring.queue(queue).packets(), before + 1, "{row:?}");
                 }
                 ["dequeue"] => {

@@ -288,17 +288,17 @@ impl<T, P: Storage<T>> Control for PacketFq<T, P> {
     ///    are listed.
     /// 2. A packet is in the bin that the flow's hash, or its number, gives.
     fn check_invariants(&self) {
-        let mut places = alloc::vec![0; self.bins.len()];
+        let mut entries = alloc::vec![0; self.bins.len()];
         for list in [&self.new_bins, &self.old_bins] {
             for number in list {
-                places[*number as usize] += 1;
+                entries[*number as usize] += 1;
             }
         }
         let mut bytes = 0;
         for (number, bin) in self.bins.iter().enumerate() {
             bytes += bin.queue.bytes();
             assert_eq!(
-                places[number],
+                entries[number],
                 usize::from(bin.is_listed),
                 "invariant 1: in one list, once"
             );

@@ -50,7 +50,7 @@ use crate::author::{
     Seed,
 };
 use crate::config::{HOUR, MICROSECOND};
-use crate::mechanisms::pie::{FRAME, ONE, QueuePie, Settings};
+use crate::mechanisms::pie::{self, FRAME, ONE, QueuePie, Settings};
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 
@@ -114,18 +114,8 @@ impl Discipline for Config {
             "time between updates of the drop probability",
             |config| &mut config.tupdate,
         ),
-        Parameter::count(
-            "alpha",
-            0..=32,
-            "weight of the distance from the target, in sixteenths",
-            |config| &mut config.alpha,
-        ),
-        Parameter::count(
-            "beta",
-            0..=32,
-            "weight of the change of the delay, in sixteenths",
-            |config| &mut config.beta,
-        ),
+        pie::alpha(|config| &mut config.alpha),
+        pie::beta(|config| &mut config.beta),
         Parameter::time(
             "burst",
             0..=HOUR,
@@ -137,16 +127,8 @@ impl Discipline for Config {
             "mark ECN-capable packets in place of drops, below a probability of 0.1",
             |config| &mut config.ecn,
         ),
-        Parameter::switch(
-            "bytemode",
-            "drop short packets with a smaller probability, in proportion to their length",
-            |config| &mut config.bytemode,
-        ),
-        Parameter::switch(
-            "dq_rate_estimator",
-            "estimate the delay from the departure rate, not from arrival times",
-            |config| &mut config.dq_rate_estimator,
-        ),
+        pie::bytemode(|config| &mut config.bytemode),
+        pie::rate_estimator(|config| &mut config.dq_rate_estimator),
     ];
     const LIVE: &'static [&'static str] = &[
         "target",

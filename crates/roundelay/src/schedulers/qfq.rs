@@ -136,6 +136,7 @@ pub struct Qfq<T, P = Nodes<T>> {
     longest: Longest,
 }
 
+/// A flow. Not in a `FlowTable`, where it would have 72 bytes, and because the groups own it.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Flow {

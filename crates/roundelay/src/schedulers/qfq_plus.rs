@@ -222,6 +222,7 @@ pub struct QfqPlus<T, P = Nodes<T>> {
     config: Config,
 }
 
+/// A flow. Not in a `FlowTable`, whose records are not aligned and so may lie across two lines.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Flow {
@@ -321,8 +322,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         if self.in_service == NONE {
             self.begin_service();
         }
-        let place = self.in_service;
-        let Some(aggregate) = self.aggregates.groups.entities.get_mut(place as usize) else {
+        let index = self.in_service;
+        let Some(aggregate) = self.aggregates.groups.entities.get_mut(index as usize) else {
             let mut leaving = None;
             self.dequeue_by_linux(&mut refill, &mut leaving);
             return leaving;
@@ -362,8 +363,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     #[inline(never)]
     fn begin_service(&mut self) {
         // QFQ schedules aggregates in place of single flows.
-        if let Some(place) = self.aggregates.groups.first() {
-            self.in_service = place as u32;
+        if let Some(index) = self.aggregates.groups.first() {
+            self.in_service = index as u32;
             let aggregate = self.aggregates.at(self.in_service);
             let longest = aggregate.max_packet_len().min(self.longest_packet);
             self.roomy_below = aggregate.budget(self.longest_packet) - longest + longest.min(1);
@@ -431,11 +432,11 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
 
     /// Charges the aggregate in service, if any, for the bytes sent, and gives it a new position.
     fn end_service(&mut self) {
-        let place = core::mem::replace(&mut self.in_service, NONE);
-        if place != NONE {
+        let index = core::mem::replace(&mut self.in_service, NONE);
+        if index != NONE {
             let served = core::mem::take(&mut self.served);
             // QFQ: F = S + (bytes sent) / weight, and V rises by the same service.
-            self.aggregates.served(place, served);
+            self.aggregates.served(index, served);
         }
     }
 
@@ -543,8 +544,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
             + 1;
         let known = self.aggregates.groups.peek(&mut turns[..wanted]);
         let turns = &mut turns[..known];
-        for place in &*turns {
-            prefetch(aggregates, *place as usize);
+        for index in &*turns {
+            prefetch(aggregates, *index as usize);
         }
         for turn in &mut *turns {
             *turn = aggregates[*turn as usize].turn;
@@ -568,15 +569,15 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
-        let place = flow.aggregate;
+        let index = flow.aggregate;
         let is_unsettled = flow.is_unsettled();
         flow.longer = flow.longer.min(flow.queue.packets());
         if flow.queue.is_empty() {
             self.leave_ring(number);
-            if self.in_service == place {
+            if self.in_service == index {
                 self.end_service_if_over();
             } else {
-                self.withdraw_if_idle(place);
+                self.withdraw_if_idle(index);
             }
             if is_unsettled {
                 self.settle(number);

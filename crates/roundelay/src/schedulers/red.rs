@@ -8,7 +8,8 @@
 //!
 //! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
 //! IEEE/ACM Transactions on Networking 1(4), 1993. Adaptive RED: S. Floyd, R. Gummadi, S. Shenker,
-//! 2001. Parameters as in tc-red(8). The decision itself: `early_detection.rs`.
+//! 2001. Parameters as in tc-red(8). The decision itself: `early_detection.rs`. The queue before
+//! which it stands: `detecting_queue.rs`.
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -34,19 +35,16 @@
 //! not know its buffer's limit. A `burst` below `min` is legal, and `gentle` is new.
 
 use alloc::borrow::ToOwned;
-use alloc::format;
 
 use crate::author::{
-    Backlog, Billionths, ByCopy, Bytes, ConfigError, Configured, Control, Discipline, DropReason,
-    Handle, Instant, Limit, Linux, LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate,
-    Scheduler, Seed,
+    Billionths, ByCopy, Bytes, ConfigError, Discipline, DropReason, Handle, Limit, Linux,
+    LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate,
 };
-use crate::config::saturated;
+use crate::mechanisms::detecting_queue::{Admission, DetectingQueue};
 use crate::mechanisms::early_detection::{
-    self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
+    self, DEFAULT_PROBABILITY, Settings, Thresholds, UNKNOWN_LINK_RATE, Verdict,
 };
-use crate::mechanisms::random::Random;
-use crate::mechanisms::signalling::SignallingQueue;
+use crate::mechanisms::signalling::{OneQueue, mark};
 
 /// Parameters of RED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +90,7 @@ impl Default for Config {
             avpkt: 1000,
             burst: 0,
             bandwidth: None,
-            probability: Billionths(20_000_000),
+            probability: DEFAULT_PROBABILITY,
             ecn,
             harddrop,
             nodrop,
@@ -188,7 +186,7 @@ impl Discipline for Config {
     }
 
     fn onset(&self, link: Rate) -> Onset {
-        self.thresholds(link).onset(true)
+        self.thresholds(link).onset(Self::IN_BYTES)
     }
 
     fn configuration<T: Send>(scheduler: &mut Red<T>) -> Option<&mut Self> {
@@ -196,16 +194,13 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Red<T>, _before: &Self) {
-        scheduler
-            .detection
-            .adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
+        scheduler.adopt();
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS
             .iter()
             .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
-        let Thresholds { min, max, .. } = self.thresholds(UNKNOWN_LINK_RATE);
         if self.nodrop && !self.ecn {
             let expected =
                 "ecn as well: without ECN nodrop has no meaning, and tc refuses it".to_owned();
@@ -216,37 +211,14 @@ impl Discipline for Config {
                 expected,
             });
         }
-        if min < max {
-            return Ok(());
-        }
-        Err(ConfigError::beside(
-            Self::NAME,
-            "min",
-            Bytes(min),
-            format!("less than max, which is {}", Bytes(max)),
-        ))
+        self.settings().check(Self::NAME, Bytes)
     }
 }
 
 impl Config {
     /// `min`, `max` and `burst`. A value of zero is derived from the others.
     pub fn lengths(&self) -> (u64, u64, u32) {
-        let max = match (self.min, self.max) {
-            (0, 0) => DEFAULT_MAX,
-            (min, 0) => 3 * min,
-            (_, max) => max,
-        };
-        let min = if self.min == 0 { max / 3 } else { self.min };
-        let guideline = saturated((2 * min + max) / (3 * u64::from(self.avpkt)));
-        (
-            min,
-            max,
-            if self.burst == 0 {
-                guideline
-            } else {
-                self.burst
-            },
-        )
+        self.settings().lengths()
     }
 
     /// k: an arrival moves the average by a 2^k-th of the distance to the queue length.
@@ -254,114 +226,56 @@ impl Config {
         self.thresholds(UNKNOWN_LINK_RATE).weight_log
     }
 
-    /// Thresholds derived from the parameters.
-    fn thresholds(&self, link: Rate) -> Thresholds {
-        let (min, max, burst) = self.lengths();
-        Thresholds {
-            min,
+    const fn settings(&self) -> Settings {
+        let max = match (self.min, self.max) {
+            (0, 0) => DEFAULT_MAX,
+            (min, 0) => 3 * min,
+            (_, max) => max,
+        };
+        Settings {
+            min: self.min,
             max,
-            probability: self.probability.into(),
-            weight_log: weight_log(min, burst, self.avpkt),
-            packet_time: self.bandwidth.unwrap_or(link).time_of(self.avpkt.into()),
-            gentle: self.gentle,
-            adaptive: self.adaptive,
-            linux: false,
+            packet: self.avpkt,
+            avpkt: self.avpkt,
+            burst: self.burst,
+            bandwidth: self.bandwidth,
+            probability: self.probability,
         }
     }
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Red<T> {
-    queue: SignallingQueue<T>,
-    detection: EarlyDetection,
-    random: Random,
-    config: Config,
-}
+pub type Red<T> = DetectingQueue<Config, T>;
 
-impl<T> Configured<Config> for Red<T> {
-    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
-        let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
-        Ok(Self {
-            queue: SignallingQueue::default(),
-            detection,
-            random: Random::new(seed),
-            config,
-        })
+impl Admission for Config {
+    type Queue<T> = OneQueue<T>;
+    const IN_BYTES: bool = true;
+
+    fn thresholds(&self, link: Rate) -> Thresholds {
+        Thresholds {
+            gentle: self.gentle,
+            adaptive: self.adaptive,
+            ..self.settings().thresholds(link)
+        }
     }
-}
 
-impl<T> Red<T> {
-    fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
-        // avg, with the queue that this arrival finds.
-        self.detection.observe(now, self.queue.backlog().bytes);
-        let Config {
+    fn admit<T>(red: &mut Red<T>, mut packet: Packet<T>) -> Option<Packet<T>> {
+        let Self {
             ecn,
             harddrop,
             nodrop,
             ..
-        } = self.config;
+        } = red.config;
         // Between min_th and max_th, mark with probability p_a (`Signal`). Beyond, mark always
         // (`Force`).
-        let kept = match self.detection.judge(&mut self.random) {
+        match red.detection.judge(&mut red.random) {
             Verdict::Keep => Some(packet),
-            Verdict::Force if harddrop => self.queue.signal(packet, false),
-            Verdict::Signal | Verdict::Force if ecn && nodrop => Some(marked_if_capable(packet)),
-            Verdict::Signal | Verdict::Force => self.queue.signal(packet, ecn),
-        };
-        if let Some(packet) = kept {
-            self.detection.entered();
-            self.queue.push(packet);
+            Verdict::Force if harddrop => red.queue.signal(packet, false),
+            Verdict::Signal | Verdict::Force if ecn && nodrop => {
+                mark(&mut packet);
+                Some(packet)
+            }
+            Verdict::Signal | Verdict::Force => red.queue.signal(packet, ecn),
         }
-    }
-}
-
-fn marked_if_capable<T>(mut packet: Packet<T>) -> Packet<T> {
-    crate::mechanisms::signalling::mark(&mut packet);
-    packet
-}
-
-impl<T> Scheduler<T> for Red<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.enqueue_packet(now, packet);
-        Ok(())
-    }
-
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        // If the queue is empty now, q_time starts.
-        let packet = self.queue.pop()?;
-        self.detection.left(Some(now), self.queue.backlog());
-        Some(packet)
-    }
-
-    /// Drop tail: the newest packet.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.queue.pop_tail()?;
-        self.detection.left(None, self.queue.backlog());
-        Some(packet)
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
-        self.queue.take_dropped()
-    }
-}
-
-impl<T> Control for Red<T> {
-    fn set_link_rate(&mut self, rate: Rate) {
-        self.detection.link_rate = rate;
-        self.detection.adopt(self.config.thresholds(rate));
-    }
-
-    /// 1. `min` is below `max`, and adapted values stay probabilities.
-    /// 2. All waiting packets are in one queue.
-    fn check_invariants(&self) {
-        self.detection
-            .check(&self.config.thresholds(self.detection.link_rate));
-        self.queue.check();
     }
 }

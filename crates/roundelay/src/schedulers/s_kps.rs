@@ -165,7 +165,7 @@ impl Ticks {
         self.top == 0
     }
 
-    const fn place(time: VirtualTime) -> usize {
+    const fn index(time: VirtualTime) -> usize {
         (time.bits() >> MIN_SLOT_SHIFT) as usize % Self::WINDOW as usize
     }
 
@@ -173,21 +173,21 @@ impl Ticks {
         if self.is_empty() || self.first.is_after(tick) {
             self.first = tick;
         }
-        let place = Self::place(tick);
-        self.words[place / 64] |= 1 << (place % 64);
-        self.blocks[place / 4096] |= 1 << (place / 64 % 64);
-        self.top |= 1 << (place / 4096);
+        let index = Self::index(tick);
+        self.words[index / 64] |= 1 << (index % 64);
+        self.blocks[index / 4096] |= 1 << (index / 64 % 64);
+        self.top |= 1 << (index / 4096);
     }
 
     #[inline(never)]
     fn remove(&mut self, tick: VirtualTime, now: VirtualTime) {
-        let place = Self::place(tick);
-        self.words[place / 64] &= !(1 << (place % 64));
-        if self.words[place / 64] == 0 {
-            self.blocks[place / 4096] &= !(1 << (place / 64 % 64));
+        let index = Self::index(tick);
+        self.words[index / 64] &= !(1 << (index % 64));
+        if self.words[index / 64] == 0 {
+            self.blocks[index / 4096] &= !(1 << (index / 64 % 64));
         }
-        if self.blocks[place / 4096] == 0 {
-            self.top &= !(1 << (place / 4096));
+        if self.blocks[index / 4096] == 0 {
+            self.top &= !(1 << (index / 4096));
         }
         if tick == self.first {
             self.first = self.find_first(now).unwrap_or(tick);
@@ -201,8 +201,8 @@ impl Ticks {
     }
 
     fn contains(&self, tick: VirtualTime) -> bool {
-        let place = Self::place(tick);
-        self.words[place / 64] >> (place % 64) & 1 == 1
+        let index = Self::index(tick);
+        self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
     /// Number of ticks, for checks.
@@ -223,16 +223,16 @@ impl Ticks {
         let from = now
             .minus(Self::BEFORE << MIN_SLOT_SHIFT)
             .slot_start(MIN_SLOT_SHIFT);
-        let place = Self::place(from);
-        let found = self.at_or_after(place).or_else(|| self.at_or_after(0))?;
-        let distance = (found + Self::WINDOW as usize - place) as u64 % Self::WINDOW;
+        let index = Self::index(from);
+        let found = self.at_or_after(index).or_else(|| self.at_or_after(0))?;
+        let distance = (found + Self::WINDOW as usize - index) as u64 % Self::WINDOW;
         Some(from.plus(distance << MIN_SLOT_SHIFT))
     }
 
-    fn at_or_after(&self, place: usize) -> Option<usize> {
-        let word = place / 64;
-        let block = place / 4096;
-        if let Some(bit) = lowest(self.words[word] & u64::MAX << (place % 64)) {
+    fn at_or_after(&self, index: usize) -> Option<usize> {
+        let word = index / 64;
+        let block = index / 4096;
+        if let Some(bit) = lowest(self.words[word] & u64::MAX << (index % 64)) {
             return Some(word * 64 + bit);
         }
         let in_block = lowest(self.blocks[block] & after(word % 64)).map(|word| block * 64 + word);
@@ -277,7 +277,7 @@ const fn group_at(tick: VirtualTime) -> usize {
 
 /// The list of the slot that ends at this tick.
 #[inline]
-const fn place_at(tick: VirtualTime) -> usize {
+const fn slot_at(tick: VirtualTime) -> usize {
     let group = group_at(tick);
     group * SLOTS as usize + (tick.bits() >> (shift_of(group) + 1)) as usize % SLOTS as usize
 }
@@ -300,7 +300,7 @@ const fn rounded_start(flow: &Flow) -> VirtualTime {
 
 /// The list of the flow's slot: that of the tick at which the slot ends.
 #[inline]
-const fn place_of(flow: &Flow) -> usize {
+const fn slot_of(flow: &Flow) -> usize {
     let end = (flow.finish.bits().wrapping_add((1 << flow.shift()) - 1) >> (flow.shift() + 1))
         % SLOTS as u64;
     flow.group() * SLOTS as usize + end as usize
@@ -325,7 +325,7 @@ impl<T, P: Storage<T>> SKps<T, P> {
             self.is_in_range(flow),
             "the slots of a group are told apart"
         );
-        if self.strata.list(number, place_of(flow)) {
+        if self.strata.list(number, slot_of(flow)) {
             self.hold_slot(number);
         }
     }
@@ -376,7 +376,7 @@ impl<T, P: Storage<T>> SKps<T, P> {
     fn dequeue_packet(&mut self) -> Option<P::Leaving> {
         // The eligible slot with the smallest F'. `serve` charges its first flow by Eq. 2.
         let tick = self.eligible.first()?;
-        let served = self.strata.serve(place_at(tick));
+        let served = self.strata.serve(slot_at(tick));
         if served.is_vacated {
             self.eligible.remove(tick, self.strata.clock.now());
         }
@@ -467,7 +467,7 @@ impl<T, P: Storage<T>> Control for SKps<T, P> {
 
     /// 1 and 2 are those of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
-        self.strata.check(place_of);
+        self.strata.check(slot_of);
         for flow in self.strata.backlogged() {
             self.check_flow(flow);
         }
@@ -512,7 +512,7 @@ impl<T, P: Storage<T>> SKps<T, P> {
         let held = self.ineligible.count() + self.eligible.count();
         assert_eq!(
             held as usize,
-            self.strata.occupied_places(),
+            self.strata.occupied_slots(),
             "invariant 6: nothing but what has flows"
         );
         let mut earliest: Option<VirtualTime> = None;

@@ -278,12 +278,7 @@ const MOST_MARKED: Billionths = Billionths(500_000_000);
 /// Visits the flow's bin on each level, by index among the bins of all levels. The loops are plain
 /// because iterator adapters took a third more instructions.
 #[inline]
-fn for_each_place(
-    hashes: &[FlowHash],
-    config: &Config,
-    flow: FlowId,
-    mut visit: impl FnMut(usize),
-) {
+fn for_each_bin(hashes: &[FlowHash], config: &Config, flow: FlowId, mut visit: impl FnMut(usize)) {
     let levels = config.levels as usize;
     let per_level = config.bins as usize;
     for (group, hash) in hashes
@@ -315,7 +310,7 @@ impl Filter {
 
     fn for_each_bin(&mut self, config: &Config, flow: FlowId, mut visit: impl FnMut(&mut Bin)) {
         let bins = self.bins.as_mut_slice();
-        for_each_place(&self.hashes, config, flow, |place| visit(&mut bins[place]));
+        for_each_bin(&self.hashes, config, flow, |bin| visit(&mut bins[bin]));
     }
 
     /// Blue, for each of the flow's bins. Returns the least number of packets in a bin (with
@@ -514,7 +509,7 @@ impl<T> Scheduler<T> for Sfb<T> {
 impl<T> Control for Sfb<T> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         let mut bins = Vec::new();
-        for_each_place(
+        for_each_bin(
             &self.filters[self.active].hashes,
             &self.config,
             flow,

@@ -85,7 +85,7 @@ impl Discipline for Config {
             "rank",
             RankBy::WORDS,
             "rank of a packet: slack as in lstf, priority or deadline",
-            |config| config.rank.place(),
+            |config| config.rank.index(),
             |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
         ),
     ];

@@ -71,12 +71,12 @@ pub struct Srpt<T> {
     /// Packets by remaining bytes.
     waiting: Ranked<u32, T>,
     /// Neighbours of each packet in the flow's list, by slot in `waiting`.
-    links: Vec<Links>,
+    links: Vec<FlowLinks>,
     flows: Vec<FlowEnds>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Links {
+struct FlowLinks {
     older: Option<Slot>,
     newer: Option<Slot>,
 }
@@ -104,20 +104,20 @@ impl<T> Srpt<T> {
         if number >= self.flows.len() {
             self.flows.resize(number + 1, FlowEnds::default());
         }
-        let place = self.waiting.push(packet.priority, packet);
-        if place.index() >= self.links.len() {
-            self.links.resize(place.index() + 1, Links::default());
+        let slot = self.waiting.push(packet.priority, packet);
+        if slot.index() >= self.links.len() {
+            self.links.resize(slot.index() + 1, FlowLinks::default());
         }
         let flow = &mut self.flows[number];
-        self.links[place.index()] = Links {
+        self.links[slot.index()] = FlowLinks {
             older: flow.newest,
             newer: None,
         };
         match flow.newest {
-            Some(before) => self.links[before.index()].newer = Some(place),
-            None => flow.oldest = Some(place),
+            Some(before) => self.links[before.index()].newer = Some(slot),
+            None => flow.oldest = Some(slot),
         }
-        flow.newest = Some(place);
+        flow.newest = Some(slot);
     }
 
     /// Takes the oldest packet of the flow with the least remaining.
@@ -129,10 +129,10 @@ impl<T> Srpt<T> {
         self.take(oldest)
     }
 
-    fn take(&mut self, place: Slot) -> Option<Packet<T>> {
-        let packet = self.waiting.take(place)?;
+    fn take(&mut self, slot: Slot) -> Option<Packet<T>> {
+        let packet = self.waiting.take(slot)?;
         let flow = &mut self.flows[packet.flow.index()];
-        let Links { older, newer } = self.links[place.index()];
+        let FlowLinks { older, newer } = self.links[slot.index()];
         match older {
             Some(neighbour) => self.links[neighbour.index()].newer = newer,
             None => flow.oldest = newer,
@@ -165,8 +165,8 @@ impl<T> Scheduler<T> for Srpt<T> {
     /// The newest packet with the most remaining.
     fn evict(&mut self) -> Option<Packet<T>> {
         // pFabric's priority dropping: the packet of lowest priority.
-        let place = self.waiting.last()?;
-        self.take(place)
+        let slot = self.waiting.last()?;
+        self.take(slot)
     }
 
     #[inline]
@@ -195,10 +195,10 @@ impl<T> Control for Srpt<T> {
         for (number, flow) in self.flows.iter().enumerate() {
             let mut next = flow.oldest;
             let mut before = None;
-            while let Some(place) = next {
+            while let Some(slot) = next {
                 let packet = self
                     .waiting
-                    .packet(place)
+                    .packet(slot)
                     .expect("invariant 1: a listed packet waits");
                 assert_eq!(
                     packet.flow.index(),
@@ -206,13 +206,13 @@ impl<T> Control for Srpt<T> {
                     "invariant 1: in the list of its flow"
                 );
                 assert_eq!(
-                    self.links[place.index()].older,
+                    self.links[slot.index()].older,
                     before,
                     "invariant 1: links agree in both directions"
                 );
                 packets += 1;
-                before = Some(place);
-                next = self.links[place.index()].newer;
+                before = Some(slot);
+                next = self.links[slot.index()].newer;
             }
             assert_eq!(
                 flow.newest, before,

@@ -33,17 +33,17 @@
 //! **Proof.** Count terms as if no column were ever empty. An empty column has no turns, so
 //! skipping one changes nothing. With 2^11 terms a round, the last of them without a column, the
 //! column for bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
-//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 - b)
-//! + 1 times. Take an interval with y terms between the term in which it begins (not counted) and
-//! the term in which it ends. Flow k, backlogged throughout, has its turns in the y - 1 terms
-//! within: at least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most
-//! w_j y / 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k
-//! bytes, because the deficit carried over is less than a packet. In n turns flow j sends less than
-//! n Q + L_j. Weighted with phi and 1 - phi, the terms with m cancel, which leaves the B-WFI. The
-//! difference of both, divided by the weights, is the fairness. Before a packet is taken, the link
-//! has sent at most (the flow's bytes before this packet + B-WFI) / phi and the rest of a packet.
-//! Less the time that a link with the flow's share needs, this gives T-WFI and latency. Since B_j
-//! <= w_j, the sum is at most the sum of the other weights.
+//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most
+//! (x - 1) / 2^(11 - b) + 1 times. Take an interval with y terms between the term in which it
+//! begins (not counted) and the term in which it ends. Flow k, backlogged throughout, has its turns
+//! in the y - 1 terms within: at least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms
+//! touched: at most w_j y / 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more
+//! than m Q - L_k bytes, because the deficit carried over is less than a packet. In n turns flow j
+//! sends less than n Q + L_j. Weighted with phi and 1 - phi, the terms with m cancel, which leaves
+//! the B-WFI. The difference of both, divided by the weights, is the fairness. Before a packet is
+//! taken, the link has sent at most (the flow's bytes before this packet + B-WFI) / phi and the
+//! rest of a packet. Less the time that a link with the flow's share needs, this gives T-WFI and
+//! latency. Since B_j <= w_j, the sum is at most the sum of the other weights.
 //!
 //! DRR has Q w_k in place of Q B_k here, and no other term with Q, because each flow there has one
 //! turn a round. The gain is for flows with large weights among few other flows. All bounds are
@@ -184,7 +184,7 @@ impl Config {
 pub struct Srr<T, P = Nodes<T>> {
     flows: FlowTable<T, Turn, P>,
     /// Each flow's neighbours in the columns of its weight, while it is backlogged.
-    links: Vec<[Link; COLUMNS]>,
+    links: Vec<[ColumnLinks; COLUMNS]>,
     /// First flow of each column. Column b stands for bit b.
     columns: [u32; COLUMNS],
     /// Columns with flows, one bit each.
@@ -211,12 +211,12 @@ struct Turn {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct ColumnLinks {
     previous: u32,
     next: u32,
 }
 
-const UNLINKED: [Link; COLUMNS] = [Link {
+const UNLINKED: [ColumnLinks; COLUMNS] = [ColumnLinks {
     previous: NONE,
     next: NONE,
 }; COLUMNS];
@@ -427,7 +427,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
     /// next visit.
     fn link(&mut self, number: usize, column: usize) {
         let next = self.columns[column];
-        self.links[number][column] = Link {
+        self.links[number][column] = ColumnLinks {
             previous: NONE,
             next,
         };
@@ -439,7 +439,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
     }
 
     fn unlink(&mut self, number: usize, column: usize) {
-        let Link { previous, next } = self.links[number][column];
+        let ColumnLinks { previous, next } = self.links[number][column];
         if self.cursor == number as u32 && column_of(self.position) == Some(column) {
             self.cursor = next;
         }
@@ -542,7 +542,7 @@ impl<T, P: Storage<T>> Control for Srr<T, P> {
             let mut at = *first;
             let mut before = NONE;
             while at != NONE {
-                let Link { previous, next } = self.links[at as usize][column];
+                let ColumnLinks { previous, next } = self.links[at as usize][column];
                 assert_eq!(previous, before, "invariant 1: linked both ways");
                 assert_eq!(
                     found[at as usize] & 1 << column,

@@ -107,10 +107,10 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             .map_or(ROOT, |placed| placed.server)
     }
 
-    pub(super) fn place(&self, number: usize) -> FlowId {
+    pub(super) fn flow_of(&self, number: usize) -> FlowId {
         self.plan
             .placed(number)
-            .map_or(FlowId::default(), |placed| placed.place)
+            .map_or(FlowId::default(), |placed| placed.flow)
     }
 
     pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
@@ -152,7 +152,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         match self.nodes.get(class) {
             Some(State::Class(class)) => {
                 let head = class.head.as_ref();
-                head.is_some_and(|head| head.flow == self.place(child))
+                head.is_some_and(|head| head.flow == self.flow_of(child))
             }
             Some(State::Shaper(shaper)) => shaper.is_bound(),
             _ => false,
@@ -269,8 +269,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 Some(packet)
             }
             State::Class(class) => {
-                let place = class.head.take()?.flow;
-                let child = class.child(place);
+                let flow = class.head.take()?.flow;
+                let child = class.child(flow);
                 let packet = self.take_head(child);
                 self.report(child);
                 let now = self.now;
@@ -304,7 +304,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         loop {
             let Placed {
                 node,
-                place,
+                flow,
                 longest,
                 ..
             } = self.plan.placed(number)?;
@@ -317,7 +317,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                     priority,
                     slack,
                     deadline,
-                    ..Packet::new(*place, len, StandIn::Head)
+                    ..Packet::new(*flow, len, StandIn::Head)
                 });
             }
             self.refuse_head(number);

@@ -160,11 +160,11 @@ impl<T: Send> Tree<T> {
                 continue;
             }
             let way = plan.way(leaf);
-            let place = self.below.place(leaf);
+            let flow = self.below.flow_of(leaf);
             if !way.is_empty()
                 && let Some(class) = self.class_mut(server)
             {
-                let set = class.scheduler.set_class(place, &way);
+                let set = class.scheduler.set_class(flow, &way);
                 debug_assert!(set.is_ok(), "services are checked before");
             }
         }
@@ -199,14 +199,14 @@ impl<T: Send> Tree<T> {
     fn enter_anew(&mut self, number: usize, priority: u32) {
         let now = self.below.now;
         let parent = self.below.parent(number);
-        let place = self.below.place(number);
+        let flow = self.below.flow_of(number);
         let Some(class) = self.class_mut(parent) else {
             return;
         };
-        class.withdraw(place);
-        class.children[place.index()].priority = priority;
-        if class.head.as_ref().is_some_and(|head| head.flow == place) {
-            let stands = class.children[place.index()].take_turns(place);
+        class.withdraw(flow);
+        class.children[flow.index()].priority = priority;
+        if class.head.as_ref().is_some_and(|head| head.flow == flow) {
+            let stands = class.children[flow.index()].take_turns(flow);
             let held = class.hear(now, stands);
             debug_assert!(held, "a class takes packets of no length");
         } else if parent == ROOT {
@@ -230,12 +230,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             self.below.nodes[number] = State::Absent;
             self.below.longest.changed(number, 0);
             let parent = self.below.parent(number);
-            let place = self.below.place(number);
+            let flow = self.below.flow_of(number);
             let is_inner = self.below.plan.is_inner(number);
             if let Some(class) = self.class_mut(parent).filter(|_| !is_inner) {
-                class.withdraw(place);
-                class.scheduler.remove_flow(place);
-                class.children[place.index()] = Child::ABSENT;
+                class.withdraw(flow);
+                class.scheduler.remove_flow(flow);
+                class.children[flow.index()] = Child::ABSENT;
             }
             self.below.plan.forget(number);
             self.look_again(parent);
@@ -276,9 +276,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             return Ok(());
         }
         let parent = self.below.parent(number);
-        let place = self.below.place(number);
+        let flow = self.below.flow_of(number);
         let class = self.class_mut(parent);
-        class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
+        class.map_or(Ok(()), |class| class.scheduler.set_flow(flow, config))
     }
 
     /// Raises the longest packet to `len` for a leaf and all nodes on its path.

@@ -47,11 +47,11 @@ impl Child {
 
     /// The packet to enqueue in exchange for the dequeued one: a place holder for a stand-in, and
     /// nothing for a place holder.
-    pub(super) fn take_turns(&mut self, place: FlowId) -> Option<Packet<StandIn>> {
+    pub(super) fn take_turns(&mut self, flow: FlowId) -> Option<Packet<StandIn>> {
         self.holds_place = !self.holds_place;
         self.holds_place.then(|| Packet {
             priority: self.priority,
-            ..Packet::new(place, 0, StandIn::Place)
+            ..Packet::new(flow, 0, StandIn::Place)
         })
     }
 }
@@ -73,14 +73,14 @@ impl<I: Scheduler<StandIn>> Class<I> {
         way: &[(u32, Service)],
     ) -> Result<(), ConfigError> {
         self.scheduler
-            .set_flow(placed.place, placed.node.flow_config())?;
+            .set_flow(placed.flow, placed.node.flow_config())?;
         if !way.is_empty() {
-            self.scheduler.set_class(placed.place, way)?;
+            self.scheduler.set_class(placed.flow, way)?;
         }
-        let place = placed.place.index();
+        let flow = placed.flow.index();
         self.children
-            .resize(self.children.len().max(place + 1), Child::ABSENT);
-        self.children[place] = Child {
+            .resize(self.children.len().max(flow + 1), Child::ABSENT);
+        self.children[flow] = Child {
             node: number as u32,
             priority: placed.node.priority,
             holds_place: false,
@@ -95,26 +95,26 @@ impl<I: Scheduler<StandIn>> Class<I> {
     }
 
     /// Removes the child's stand-in and place holder.
-    pub(super) fn withdraw(&mut self, place: FlowId) {
-        while self.scheduler.evict_flow(place).is_some() {}
-        self.children[place.index()].holds_place = false;
+    pub(super) fn withdraw(&mut self, flow: FlowId) {
+        while self.scheduler.evict_flow(flow).is_some() {}
+        self.children[flow.index()].holds_place = false;
     }
 
     /// Chooses a child ahead. `head` stays `None` if no child has a packet.
     pub(super) fn choose(&mut self, now: Instant) {
         while self.head.is_none() {
             let children = &mut self.children;
-            let next = self.scheduler.dequeue_refilled(now, &mut |place| {
-                children.get_mut(place.index())?.take_turns(place)
+            let next = self.scheduler.dequeue_refilled(now, &mut |flow| {
+                children.get_mut(flow.index())?.take_turns(flow)
             });
             let Some(next) = next else { return };
             self.head = Some(next).filter(|next| next.payload == StandIn::Head);
         }
     }
 
-    pub(super) fn child(&self, place: FlowId) -> usize {
+    pub(super) fn child(&self, flow: FlowId) -> usize {
         self.children
-            .get(place.index())
+            .get(flow.index())
             .map_or(ROOT, |child| child.node as usize)
     }
 

@@ -93,7 +93,7 @@ pub(super) struct Placed {
     /// inner class of that scheduler.
     pub(super) server: usize,
     /// The node's flow number in the server's scheduler.
-    pub(super) place: FlowId,
+    pub(super) flow: FlowId,
     /// The node is not a flow in the server's scheduler, but a class there that has children.
     pub(super) is_inner: bool,
     pub(super) is_class: bool,
@@ -158,7 +158,7 @@ impl Placed {
             node,
             parent: ROOT,
             server: ROOT,
-            place: FlowId(0),
+            flow: FlowId(0),
             is_inner: false,
             is_class: true,
             depth: 0,
@@ -313,10 +313,10 @@ impl Config {
         } else {
             parent_number
         };
-        let place = self.free_place(server);
+        let flow = self.free_flow(server);
         let info = shares.info();
         node.flow_config()
-            .check_up_to(info.max_weight, info.name, place)
+            .check_up_to(info.max_weight, info.name, flow)
             .map_err(|error| setting(&node.name, error))?;
         let is_shared = of_classes(shares).is_none() && !has_one_child(shares);
         if is_shared && !takes(shares, &node) {
@@ -327,7 +327,7 @@ impl Config {
             node,
             parent: parent_number,
             server,
-            place,
+            flow,
             is_inner,
             is_class,
             depth,
@@ -497,20 +497,20 @@ impl Config {
         })
     }
 
-    fn free_place(&self, server: usize) -> FlowId {
+    fn free_flow(&self, server: usize) -> FlowId {
         let mut taken = Vec::new();
         for child in self.served_by(server) {
-            taken.extend(self.placed(child).map(|placed| placed.place));
+            taken.extend(self.placed(child).map(|placed| placed.flow));
         }
         taken.sort_unstable();
-        let mut place = FlowId(0);
+        let mut flow = FlowId(0);
         for taken in taken {
-            if taken != place {
+            if taken != flow {
                 break;
             }
-            place.0 += 1;
+            flow.0 += 1;
         }
-        place
+        flow
     }
 }
 

@@ -186,8 +186,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         let mut sent = None;
         loop {
             let children = &class.children;
-            let chosen = class.scheduler.dequeue_refilled(now, &mut |place| {
-                let child = children.get(place.index())?.node as usize;
+            let chosen = class.scheduler.dequeue_refilled(now, &mut |flow| {
+                let child = children.get(flow.index())?.node as usize;
                 sent = self.take_head(child);
                 self.stand_in(child)
             });

@@ -39,12 +39,12 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     ///    service fits the slot.
     fn check_entities(&self, next: &impl Fn(&E) -> Option<u64>) {
         let mut listed = alloc::vec![0; self.entities.len()];
-        for (list, place, number) in self.calendar.iter() {
+        for (list, position, number) in self.calendar.iter() {
             let entity = self.entity(number as usize);
             listed[number as usize] += 1;
             assert_eq!(
-                (list_at(entity.time, entity.group()), entity.place),
-                (list, place),
+                (list_at(entity.time, entity.group()), entity.position),
+                (list, position),
                 "invariant 1: listed by its start time"
             );
         }

@@ -29,8 +29,8 @@ impl AckFilter {
         &["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
 
     /// The choice at this position among [`WORDS`](Self::WORDS).
-    pub const fn of(place: u64) -> Self {
-        match place {
+    pub const fn of(index: u64) -> Self {
+        match index {
             0 => Self::Off,
             1 => Self::Conservative,
             _ => Self::Aggressive,
@@ -85,7 +85,7 @@ impl Acks {
         let newest = self.at(queue.tail)?;
         let mut found: Option<(u32, &Acknowledgement)> = None;
         let mut last_before = None;
-        let mut slot = queue.head.place;
+        let mut slot = queue.head.slot;
         while slot != queue.tail {
             last_before = Some(slot);
             let waiting = self.at(slot);
@@ -102,7 +102,7 @@ impl Acks {
                     }
                 }
             }
-            slot = pool.behind(slot)?.place;
+            slot = pool.behind(slot)?.slot;
         }
         let (single, ack) = found?;
         let goes = self.is_aggressive

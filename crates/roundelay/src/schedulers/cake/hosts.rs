@@ -1,23 +1,23 @@
 //! Sets of eight ways: where a flow's queue and a host's record are found by hash.
 //!
-//! A hash names one of 1024 places, and the eight places around it are its set. A flow that has a
-//! place in its set keeps it while it has packets. A new one takes the first free place from its
+//! A hash names one of 1024 buckets, and the eight buckets around it are its set. A flow that has a
+//! bucket in its set keeps it while it has packets. A new one takes the first free bucket from its
 //! own on. Only if all eight are taken do two flows share a queue, so no two of eight flows ever
-//! do. Hosts work alike. Their places are free when none of their flows is in a list.
+//! do. Hosts work alike. Their buckets are free when none of their flows is in a list.
 //!
 //! Source: "Piece of CAKE", section III.C, and tc-cake(8).
 
 use alloc::vec::Vec;
 
-/// Places in a table.
-pub(super) const PLACES: usize = 1024;
+/// Buckets in a table.
+pub(super) const BUCKETS: usize = 1024;
 
-/// Places in a set.
+/// Buckets in a set.
 const WAYS: usize = 8;
 
-/// The places of the hash's set, its own first.
+/// The buckets of the hash's set, its own first.
 pub(super) fn ways(hash: u32) -> impl Iterator<Item = usize> + Clone {
-    let own = hash as usize % PLACES;
+    let own = hash as usize % BUCKETS;
     let set = own - own % WAYS;
     (0..WAYS).map(move |way| set + (own + way) % WAYS)
 }
@@ -37,35 +37,35 @@ struct HostLoad {
 }
 
 impl HostLoads {
-    pub(super) const BYTES: usize = PLACES * size_of::<HostLoad>();
+    pub(super) const BYTES: usize = BUCKETS * size_of::<HostLoad>();
 
     pub(super) fn new() -> Self {
         Self {
-            records: alloc::vec![HostLoad::default(); PLACES],
+            records: alloc::vec![HostLoad::default(); BUCKETS],
         }
     }
 
-    /// A new flow from this host, or to it. Returns the host's place: its own, else one without
+    /// A new flow from this host, or to it. Returns the host's bucket: its own, else one without
     /// flows, else its first choice, which it then shares.
     pub(super) fn come(&mut self, hash: u32) -> u16 {
-        let mut places = ways(hash);
-        let own = places
+        let mut buckets = ways(hash);
+        let own = buckets
             .clone()
-            .find(|place| self.records[*place].tag == hash);
-        let free = || places.find(|place| self.records[*place].flows == 0);
-        let place = own.or_else(free).unwrap_or(hash as usize % PLACES);
-        self.records[place].tag = hash;
-        self.records[place].flows += 1;
-        place as u16
+            .find(|bucket| self.records[*bucket].tag == hash);
+        let free = || buckets.find(|bucket| self.records[*bucket].flows == 0);
+        let bucket = own.or_else(free).unwrap_or(hash as usize % BUCKETS);
+        self.records[bucket].tag = hash;
+        self.records[bucket].flows += 1;
+        bucket as u16
     }
 
-    pub(super) fn bulk(&self, place: u16) -> u16 {
-        self.records[usize::from(place)].bulk
+    pub(super) fn bulk(&self, bucket: u16) -> u16 {
+        self.records[usize::from(bucket)].bulk
     }
 
-    /// A flow at this host's place is idle.
-    pub(super) fn leave(&mut self, place: u16) {
-        self.records[usize::from(place)].flows -= 1;
+    /// A flow at this host's bucket is idle.
+    pub(super) fn leave(&mut self, bucket: u16) {
+        self.records[usize::from(bucket)].flows -= 1;
     }
 
     /// Flows and bulk flows of all hosts.
@@ -78,12 +78,12 @@ impl HostLoads {
         totals
     }
 
-    pub(super) fn add(&mut self, place: u16) {
-        self.records[usize::from(place)].bulk += 1;
+    pub(super) fn add(&mut self, bucket: u16) {
+        self.records[usize::from(bucket)].bulk += 1;
     }
 
-    pub(super) fn subtract(&mut self, place: u16) {
-        self.records[usize::from(place)].bulk -= 1;
+    pub(super) fn subtract(&mut self, bucket: u16) {
+        self.records[usize::from(bucket)].bulk -= 1;
     }
 }
 
@@ -93,21 +93,21 @@ mod tests {
 
     #[test]
     fn a_set_has_eight_places_the_own_one_first() {
-        let places: Vec<_> = ways(1024 * 5 + 13).collect();
-        assert_eq!(places, [13, 14, 15, 8, 9, 10, 11, 12]);
+        let buckets: Vec<_> = ways(1024 * 5 + 13).collect();
+        assert_eq!(buckets, [13, 14, 15, 8, 9, 10, 11, 12]);
         assert_eq!(ways(8).next(), Some(8));
     }
 
     #[test]
     fn hosts_share_a_record_only_when_eight_others_are_busy() {
         let mut loads = HostLoads::new();
-        let mut places = Vec::new();
-        // All with the same own place.
+        let mut buckets = Vec::new();
+        // All with the same own bucket.
         for number in 0..8 {
-            places.push(loads.come(16 + 1024 * number));
+            buckets.push(loads.come(16 + 1024 * number));
         }
-        places.sort_unstable();
-        assert_eq!(places, [16, 17, 18, 19, 20, 21, 22, 23]);
+        buckets.sort_unstable();
+        assert_eq!(buckets, [16, 17, 18, 19, 20, 21, 22, 23]);
         assert_eq!(loads.come(16 + 1024 * 8), 16, "shared");
         loads.leave(19);
         assert_eq!(loads.come(16 + 1024 * 9), 19, "free again");

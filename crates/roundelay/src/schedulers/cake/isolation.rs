@@ -43,8 +43,8 @@ impl Isolation {
     ];
 
     /// The choice at this position among [`WORDS`](Self::WORDS).
-    pub const fn of(place: u64) -> Self {
-        match place {
+    pub const fn of(index: u64) -> Self {
+        match index {
             0 => Self::Flowblind,
             1 => Self::Srchost,
             2 => Self::Dsthost,

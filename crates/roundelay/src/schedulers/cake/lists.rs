@@ -22,17 +22,17 @@ pub(super) enum Which {
 pub(super) struct Lists {
     /// Head and tail of each list.
     ends: [(u16, u16); 3],
-    links: Vec<Link>,
+    links: Vec<Membership>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct Membership {
     list: Option<Which>,
     previous: u16,
     next: u16,
 }
 
-impl Link {
+impl Membership {
     const FREE: Self = Self {
         list: None,
         previous: NONE,
@@ -42,13 +42,13 @@ impl Link {
 
 impl Lists {
     /// Memory of a queue's links.
-    pub(super) const BYTES_PER_QUEUE: usize = size_of::<Link>();
+    pub(super) const BYTES_PER_QUEUE: usize = size_of::<Membership>();
 
     /// Empty lists for `queues` queues, fewer than 65,535.
     pub(super) fn new(queues: usize) -> Self {
         Self {
             ends: [(NONE, NONE); 3],
-            links: alloc::vec![Link::FREE; queues],
+            links: alloc::vec![Membership::FREE; queues],
         }
     }
 
@@ -73,7 +73,7 @@ impl Lists {
         } else {
             self.links[usize::from(previous)].next = number;
         }
-        self.links[queue] = Link {
+        self.links[queue] = Membership {
             list: Some(which),
             previous,
             next: NONE,
@@ -82,11 +82,11 @@ impl Lists {
 
     /// Takes a queue out of its list, if it is in one.
     pub(super) fn remove(&mut self, queue: usize) {
-        let Link {
+        let Membership {
             list: Some(which),
             previous,
             next,
-        } = core::mem::replace(&mut self.links[queue], Link::FREE)
+        } = core::mem::replace(&mut self.links[queue], Membership::FREE)
         else {
             return;
         };
@@ -153,9 +153,9 @@ mod tests {
         assert_eq!(lists.first(Which::New), None);
         lists.check();
         let mut order = [0; 3];
-        for place in &mut order {
-            *place = lists.first(Which::Old).expect("three are left");
-            lists.remove(*place);
+        for entry in &mut order {
+            *entry = lists.first(Which::Old).expect("three are left");
+            lists.remove(*entry);
         }
         assert_eq!(order, [0, 3, 1]);
         assert_eq!(lists.list_of(4), Some(Which::Decaying));

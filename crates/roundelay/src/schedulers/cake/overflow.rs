@@ -4,21 +4,21 @@
 //! Linux keeps all queues in a heap. A queue that has become shorter is exchanged with the longer
 //! of its two children, and then compared no more, because further down the children are compared
 //! with the child that went up. So a queue may stay above a longer one. Which one depends on the
-//! places of flows, which are their hashes.
+//! buckets of flows, which are their hashes.
 //!
-//! Source: what Linux 6.1 drops when the places are known (`peers/linux`, `cake_overflow`).
+//! Source: what Linux 6.1 drops when the buckets are known (`peers/linux`, `cake_overflow`).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::hosts::PLACES;
+use super::hosts::BUCKETS;
 use crate::mechanisms::longest::Longest;
 
 /// Tins for which the kernel's heap has room, in use or not.
 const TINS: usize = 8;
 
 /// Queues in the kernel's heap.
-const QUEUES: usize = TINS * PLACES;
+const QUEUES: usize = TINS * BUCKETS;
 
 /// Packets that leave before the kernel follows changes no longer.
 const ATTENTION: u32 = 65_535;
@@ -42,25 +42,25 @@ impl Overflow {
             QUEUES * KernelHeap::BYTES_PER_QUEUE
         } else {
             // The index grows by doubling.
-            let queues = (tins * PLACES).next_power_of_two();
+            let queues = (tins * BUCKETS).next_power_of_two();
             Longest::FIXED_BYTES + queues * Longest::BYTES_PER_QUEUE
         };
         size_of::<Index>() + index
     }
 
-    /// The queue at this place of this tin has become longer.
+    /// The queue at this bucket of this tin has become longer.
     #[inline]
-    pub(super) fn grew(&mut self, tin: usize, place: usize, size: u64) {
+    pub(super) fn grew(&mut self, tin: usize, bucket: usize, size: u64) {
         if let Some(index) = &mut self.index {
-            index.grew(tin, place, size);
+            index.grew(tin, bucket, size);
         }
     }
 
-    /// The queue at this place of this tin has become shorter.
+    /// The queue at this bucket of this tin has become shorter.
     #[inline]
-    pub(super) fn shrank(&mut self, tin: usize, place: usize, size: u64) {
+    pub(super) fn shrank(&mut self, tin: usize, bucket: usize, size: u64) {
         if let Some(index) = &mut self.index {
-            index.shrank(tin, place, size);
+            index.shrank(tin, bucket, size);
         }
     }
 
@@ -72,7 +72,7 @@ impl Overflow {
         }
     }
 
-    /// Tin and place of the queue that gives up its first packet. `sizes` are the queues', tin
+    /// Tin and bucket of the queue that gives up its first packet. `sizes` are the queues', tin
     /// after tin.
     pub(super) fn find(
         &mut self,
@@ -85,7 +85,7 @@ impl Overflow {
         match &mut **index {
             Index::Longest(longest) => {
                 let number = longest.find(sizes)?;
-                Some((number / PLACES, number % PLACES))
+                Some((number / BUCKETS, number % BUCKETS))
             }
             Index::Linux(heap) => {
                 let number = heap.find(sizes)?;
@@ -105,18 +105,18 @@ impl Index {
     }
 
     #[inline(never)]
-    fn grew(&mut self, tin: usize, place: usize, size: u64) {
+    fn grew(&mut self, tin: usize, bucket: usize, size: u64) {
         match self {
-            Self::Longest(longest) => longest.changed(tin * PLACES + place, size),
-            Self::Linux(heap) => heap.grew(place * TINS + tin, size),
+            Self::Longest(longest) => longest.changed(tin * BUCKETS + bucket, size),
+            Self::Linux(heap) => heap.grew(bucket * TINS + tin, size),
         }
     }
 
     #[inline(never)]
-    fn shrank(&mut self, tin: usize, place: usize, size: u64) {
+    fn shrank(&mut self, tin: usize, bucket: usize, size: u64) {
         match self {
-            Self::Longest(longest) => longest.changed(tin * PLACES + place, size),
-            Self::Linux(heap) => heap.shrank(place * TINS + tin, size),
+            Self::Longest(longest) => longest.changed(tin * BUCKETS + bucket, size),
+            Self::Linux(heap) => heap.shrank(bucket * TINS + tin, size),
         }
     }
 
@@ -128,13 +128,13 @@ impl Index {
     }
 }
 
-/// The kernel's heap. Queues are numbered place after place, and in a place tin after tin.
+/// The kernel's heap. Queues are numbered bucket after bucket, and in a bucket tin after tin.
 #[derive(Debug, Clone, Default)]
 struct KernelHeap {
     /// Queues, those before at the top. Filled by the first search.
     order: Vec<u16>,
     /// Where each queue is in this order.
-    places: Vec<u16>,
+    positions: Vec<u16>,
     sizes: Vec<u64>,
     /// Packets that may leave before changes are followed no longer.
     attention: u32,
@@ -148,7 +148,7 @@ impl KernelHeap {
             return;
         }
         self.sizes[queue] = size;
-        let mut at = usize::from(self.places[queue]);
+        let mut at = usize::from(self.positions[queue]);
         while at > 0 {
             let parent = (at - 1) / 2;
             if self.size(at) <= self.size(parent) {
@@ -162,7 +162,7 @@ impl KernelHeap {
     fn shrank(&mut self, queue: usize, size: u64) {
         if self.attention > 0 {
             self.sizes[queue] = size;
-            self.sift(self.places[queue].into());
+            self.sift(self.positions[queue].into());
         }
     }
 
@@ -189,11 +189,11 @@ impl KernelHeap {
     fn build(&mut self, sizes: impl Iterator<Item = u64>) {
         if self.order.is_empty() {
             self.order = (0..QUEUES as u16).collect();
-            self.places = self.order.clone();
+            self.positions = self.order.clone();
             self.sizes = alloc::vec![0; QUEUES];
         }
         for (number, size) in sizes.enumerate() {
-            self.sizes[number % PLACES * TINS + number / PLACES] = size;
+            self.sizes[number % BUCKETS * TINS + number / BUCKETS] = size;
         }
         for at in (0..QUEUES / 2).rev() {
             self.sift(at);
@@ -226,7 +226,7 @@ impl KernelHeap {
     fn exchange(&mut self, one: usize, other: usize) {
         self.order.swap(one, other);
         for at in [one, other] {
-            self.places[usize::from(self.order[at])] = at as u16;
+            self.positions[usize::from(self.order[at])] = at as u16;
         }
     }
 }
@@ -238,7 +238,7 @@ mod tests {
     /// Sizes of queues by their number in the kernel's heap.
     fn sizes(queues: &[(usize, u64)]) -> impl Iterator<Item = u64> + Clone {
         (0..QUEUES).map(move |number| {
-            let queue = number % PLACES * TINS + number / PLACES;
+            let queue = number % BUCKETS * TINS + number / BUCKETS;
             let found = queues.iter().find(|(of, _)| *of == queue);
             found.map_or(0, |(_, size)| *size)
         })

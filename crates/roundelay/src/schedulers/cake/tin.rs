@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::hosts::{HostLoads, PLACES, ways};
+use super::hosts::{BUCKETS, HostLoads, ways};
 use super::isolation::{Hashes, Isolation};
 use super::lists::{Lists, Which};
 use super::shaper::Schedule;
@@ -72,12 +72,12 @@ const BYTES_PER_FLOW: usize = size_of::<Flow>() + Lists::BYTES_PER_QUEUE;
 
 impl Tin {
     /// Memory beside the record itself.
-    pub(super) const BYTES: usize = PLACES * BYTES_PER_FLOW + 2 * HostLoads::BYTES;
+    pub(super) const BYTES: usize = BUCKETS * BYTES_PER_FLOW + 2 * HostLoads::BYTES;
 
     pub(super) fn new(part: Part, rtt: Duration, isolation: Isolation) -> Self {
         Self {
-            flows: alloc::vec![Flow::default(); PLACES],
-            lists: Lists::new(PLACES),
+            flows: alloc::vec![Flow::default(); BUCKETS],
+            lists: Lists::new(BUCKETS),
             sources: HostLoads::new(),
             destinations: HostLoads::new(),
             isolation,
@@ -103,66 +103,66 @@ impl Tin {
 
     /// An arriving packet's queue: the flow's own, else a free one in its set, else the set's first
     /// choice, which it then shares.
-    pub(super) fn place(&mut self, hashes: Hashes) -> usize {
+    pub(super) fn bucket(&mut self, hashes: Hashes) -> usize {
         if self.isolation == Isolation::Flowblind {
             return 0;
         }
-        let mut places = ways(hashes.queue);
-        let own = hashes.queue as usize % PLACES;
+        let mut buckets = ways(hashes.queue);
+        let own = hashes.queue as usize % BUCKETS;
         // The set-associative hash: a hit is a queue of the set with the flow's tag.
-        let tagged = places
+        let tagged = buckets
             .clone()
-            .find(|place| self.flows[*place].tag == hashes.queue);
-        if let Some(place) = tagged {
-            if self.flows[place].state == State::Idle {
-                self.name_hosts(place, hashes);
+            .find(|bucket| self.flows[*bucket].tag == hashes.queue);
+        if let Some(bucket) = tagged {
+            if self.flows[bucket].state == State::Idle {
+                self.name_hosts(bucket, hashes);
             }
-            return place;
+            return bucket;
         }
         // A miss takes an idle queue of the set, or collides in the first.
-        let free = places.find(|place| self.flows[*place].state == State::Idle);
-        let place = free.unwrap_or(own);
-        self.flows[place].tag = hashes.queue;
-        self.name_hosts(place, hashes);
-        place
+        let free = buckets.find(|bucket| self.flows[*bucket].state == State::Idle);
+        let bucket = free.unwrap_or(own);
+        self.flows[bucket].tag = hashes.queue;
+        self.name_hosts(bucket, hashes);
+        bucket
     }
 
     /// The queue's hosts are now these. A flow that is not idle no longer counts at those before.
-    fn name_hosts(&mut self, place: usize, hashes: Hashes) {
-        let before = self.flows[place].state;
+    fn name_hosts(&mut self, bucket: usize, hashes: Hashes) {
+        let before = self.flows[bucket].state;
         if before == State::Bulk {
-            self.count_bulk(place, false);
+            self.count_bulk(bucket, false);
         }
         if before != State::Idle {
-            self.leave_hosts(place);
+            self.leave_hosts(bucket);
         }
         if self.isolation.by_source() {
-            self.flows[place].source = self.sources.come(hashes.source);
+            self.flows[bucket].source = self.sources.come(hashes.source);
         }
         if self.isolation.by_destination() {
-            self.flows[place].destination = self.destinations.come(hashes.destination);
+            self.flows[bucket].destination = self.destinations.come(hashes.destination);
         }
         if before == State::Bulk {
-            self.count_bulk(place, true);
+            self.count_bulk(bucket, true);
         }
     }
 
-    fn leave_hosts(&mut self, place: usize) {
+    fn leave_hosts(&mut self, bucket: usize) {
         if self.isolation.by_source() {
-            self.sources.leave(self.flows[place].source);
+            self.sources.leave(self.flows[bucket].source);
         }
         if self.isolation.by_destination() {
-            self.destinations.leave(self.flows[place].destination);
+            self.destinations.leave(self.flows[bucket].destination);
         }
     }
 
     /// A bulk flow comes to its hosts, or leaves them.
-    fn count_bulk(&mut self, place: usize, comes: bool) {
+    fn count_bulk(&mut self, bucket: usize, comes: bool) {
         let Flow {
             source,
             destination,
             ..
-        } = self.flows[place];
+        } = self.flows[bucket];
         for (counts, loads, host) in [
             (self.isolation.by_source(), &mut self.sources, source),
             (
@@ -181,12 +181,12 @@ impl Tin {
 
     /// A flow's quantum: the tin's, divided by the bulk flows at its source or its destination,
     /// whichever has more. Random dither keeps the mean exact.
-    fn quantum_of(&self, place: usize, random: &mut Random) -> i64 {
+    fn quantum_of(&self, bucket: usize, random: &mut Random) -> i64 {
         let Flow {
             source,
             destination,
             ..
-        } = self.flows[place];
+        } = self.flows[bucket];
         let mut load = 1;
         if self.isolation.by_source() {
             load = load.max(self.sources.bulk(source));
@@ -200,28 +200,28 @@ impl Tin {
     }
 
     /// A packet has come to this queue: DRR++'s first list, or a place among the bulk flows.
-    pub(super) fn arrived(&mut self, place: usize, random: &mut Random) {
+    pub(super) fn arrived(&mut self, bucket: usize, random: &mut Random) {
         self.packets += 1;
-        match self.flows[place].state {
+        match self.flows[bucket].state {
             State::Idle | State::Decaying => {
-                self.flows[place].deficit = self.quantum_of(place, random);
+                self.flows[bucket].deficit = self.quantum_of(bucket, random);
                 // DRR++: a flow that was idle joins the new flows, with one quantum.
-                self.flows[place].state = State::Sparse;
+                self.flows[bucket].state = State::Sparse;
                 self.sparse += 1;
-                self.lists.move_to(place, Which::New);
+                self.lists.move_to(bucket, Which::New);
             }
             State::Waiting => {
                 self.sparse -= 1;
-                self.becomes_bulk(place);
+                self.becomes_bulk(bucket);
             }
             State::Sparse | State::Bulk => {}
         }
     }
 
-    fn becomes_bulk(&mut self, place: usize) {
-        self.flows[place].state = State::Bulk;
+    fn becomes_bulk(&mut self, bucket: usize) {
+        self.flows[bucket].state = State::Bulk;
         self.bulk += 1;
-        self.count_bulk(place, true);
+        self.count_bulk(bucket, true);
     }
 
     /// The queue whose turn it is. Decaying ones come first `if_decaying`, otherwise only if there
@@ -237,54 +237,54 @@ impl Tin {
 
     /// Whether the queue at the front has used its turn. It then gets its quantum and goes to the
     /// end of the old list.
-    pub(super) fn ends_turn(&mut self, place: usize, random: &mut Random) -> bool {
-        let flow = &self.flows[place];
+    pub(super) fn ends_turn(&mut self, bucket: usize, random: &mut Random) -> bool {
+        let flow = &self.flows[bucket];
         if flow.deficit > 0 {
             return false;
         }
         if flow.state == State::Sparse {
             if flow.queue.is_empty() {
-                self.flows[place].state = State::Waiting;
+                self.flows[bucket].state = State::Waiting;
             } else {
                 self.sparse -= 1;
-                self.becomes_bulk(place);
+                self.becomes_bulk(bucket);
             }
         }
         // DRR++: another quantum, and to the end of the old flows.
-        self.flows[place].deficit += self.quantum_of(place, random);
-        self.lists.move_to(place, Which::Old);
+        self.flows[bucket].deficit += self.quantum_of(bucket, random);
+        self.lists.move_to(bucket, Which::Old);
         true
     }
 
     /// The queue at the front is empty. It is forgotten, or decays while COBALT remembers
     /// something.
-    pub(super) fn found_empty(&mut self, place: usize, now: Instant) {
-        let flow = &mut self.flows[place];
+    pub(super) fn found_empty(&mut self, bucket: usize, now: Instant) {
+        let flow = &mut self.flows[bucket];
         flow.cobalt.found_empty(&self.settings, now);
         let before = flow.state;
         if flow.cobalt.remembers(now) {
             flow.state = State::Decaying;
-            self.lists.move_to(place, Which::Decaying);
+            self.lists.move_to(bucket, Which::Decaying);
         } else {
             flow.state = State::Idle;
-            self.lists.remove(place);
+            self.lists.remove(bucket);
         }
         match before {
             State::Sparse | State::Waiting => self.sparse -= 1,
             State::Bulk => {
                 self.bulk -= 1;
-                self.count_bulk(place, false);
+                self.count_bulk(bucket, false);
             }
             State::Idle | State::Decaying => {}
         }
-        if self.flows[place].state == State::Idle {
-            self.leave_hosts(place);
+        if self.flows[bucket].state == State::Idle {
+            self.leave_hosts(bucket);
         }
     }
 
     /// A packet of `len` bytes leaves the queue, or is dropped and counts as sent.
-    pub(super) fn charge(&mut self, place: usize, len: u32, now: Instant) {
-        self.flows[place].deficit -= i64::from(len);
+    pub(super) fn charge(&mut self, bucket: usize, len: u32, now: Instant) {
+        self.flows[bucket].deficit -= i64::from(len);
         self.deficit -= i64::from(len);
         self.schedule.advance(len, now);
     }
@@ -294,9 +294,9 @@ impl Tin {
         self.lists.check();
         let (mut sparse, mut bulk, mut packets) = (0, 0, 0);
         let mut listed = 0;
-        for (place, flow) in self.flows.iter().enumerate() {
+        for (bucket, flow) in self.flows.iter().enumerate() {
             packets += flow.queue.packets();
-            let is_listed = self.lists.list_of(place).is_some();
+            let is_listed = self.lists.list_of(bucket).is_some();
             listed += u32::from(is_listed);
             assert_eq!(
                 is_listed,

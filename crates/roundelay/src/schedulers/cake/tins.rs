@@ -46,8 +46,8 @@ impl Tins {
     ];
 
     /// The choice at this position among [`WORDS`](Self::WORDS).
-    pub const fn of(place: u64) -> Self {
-        match place {
+    pub const fn of(index: u64) -> Self {
+        match index {
             0 => Self::BestEffort,
             1 => Self::Precedence,
             2 => Self::Diffserv3,
@@ -81,8 +81,8 @@ impl Tins {
             Self::Diffserv4 => &DIFFSERV4,
             Self::Diffserv8 => &DIFFSERV8,
         };
-        let place = if code_point < 64 { code_point } else { 0 };
-        table[place as usize].into()
+        let index = if code_point < 64 { code_point } else { 0 };
+        table[index as usize].into()
     }
 }
 

@@ -283,23 +283,23 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 
     /// Puts a flow into the newest aggregate of its kind that has room, or into a new one.
     fn enter(&mut self, number: usize, kind: FlowConfig) {
-        let is_alike = |place: &&u32| {
-            let aggregate = &self.aggregates[**place as usize];
+        let is_alike = |index: &&u32| {
+            let aggregate = &self.aggregates[**index as usize];
             (aggregate.weight, aggregate.max_packet_len) == (kind.weight, kind.max_packet_len)
         };
-        let place = match self.roomy.iter().rev().find(is_alike) {
-            Some(place) => *place,
+        let index = match self.roomy.iter().rev().find(is_alike) {
+            Some(index) => *index,
             None => self.begin(kind),
         };
-        self.flows[number].aggregate = place;
-        self.change_size(place, 1);
+        self.flows[number].aggregate = index;
+        self.change_size(index, 1);
         if !self.flows[number].queue.is_empty() {
-            self.join_ring(number, place);
+            self.join_ring(number, index);
         }
     }
 
     fn begin(&mut self, kind: FlowConfig) -> u32 {
-        let place = self.free.pop().unwrap_or(self.aggregates.len() as u32);
+        let index = self.free.pop().unwrap_or(self.aggregates.len() as u32);
         let group = self.group_of(kind);
         let aggregate = Aggregate {
             weight: kind.weight,
@@ -307,12 +307,12 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             group,
             ..Aggregate::default()
         };
-        match self.aggregates.get_mut(place as usize) {
+        match self.aggregates.get_mut(index as usize) {
             Some(record) => *record = aggregate,
             None => self.aggregates.push(aggregate),
         }
-        self.roomy.push(place);
-        place
+        self.roomy.push(index);
+        index
     }
 
     /// The group whose slots hold a single flow's longest packet.
@@ -326,8 +326,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     /// Adds a flow to an aggregate, or removes one (-1).
-    fn change_size(&mut self, place: u32, flows: i32) {
-        let aggregate = &mut self.aggregates[place as usize];
+    fn change_size(&mut self, index: u32, flows: i32) {
+        let aggregate = &mut self.aggregates[index as usize];
         let before = aggregate.flows;
         aggregate.flows = before.saturating_add_signed(flows);
         let now = aggregate.flows;
@@ -336,45 +336,45 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             self.total_weight - weight * u64::from(before) + weight * u64::from(now);
         let was_full = before >= self.most;
         if now == 0 || now >= self.most {
-            self.roomy.retain(|other| *other != place);
+            self.roomy.retain(|other| *other != index);
         } else if was_full {
-            self.roomy.push(place);
+            self.roomy.push(index);
         }
     }
 
     fn leave(&mut self, number: usize) {
-        let place = self.flows[number].aggregate;
+        let index = self.flows[number].aggregate;
         if !self.flows[number].queue.is_empty() {
             self.leave_ring(number);
         }
-        self.change_size(place, -1);
+        self.change_size(index, -1);
         self.flows[number].aggregate = NONE;
-        self.free_if_unused(place);
+        self.free_if_unused(index);
     }
 
     /// An aggregate without flows remains while it is in service.
-    fn free_if_unused(&mut self, place: u32) {
-        if self.aggregates[place as usize].flows == 0 && self.in_service != Some(place) {
-            self.free.push(place);
+    fn free_if_unused(&mut self, index: u32) {
+        if self.aggregates[index as usize].flows == 0 && self.in_service != Some(index) {
+            self.free.push(index);
         }
     }
 
-    fn join_ring(&mut self, number: usize, place: u32) {
-        let aggregate = &mut self.aggregates[place as usize];
+    fn join_ring(&mut self, number: usize, index: u32) {
+        let aggregate = &mut self.aggregates[index as usize];
         aggregate.ring.push_back(number as u32);
-        if aggregate.ring.len() == 1 && self.in_service != Some(place) {
-            self.activate(place);
+        if aggregate.ring.len() == 1 && self.in_service != Some(index) {
+            self.activate(index);
         }
     }
 
     /// A flow has lost its packets without service, or leaves with them.
     fn leave_ring(&mut self, number: usize) {
-        let place = self.flows[number].aggregate;
-        let aggregate = &mut self.aggregates[place as usize];
+        let index = self.flows[number].aggregate;
+        let aggregate = &mut self.aggregates[index as usize];
         aggregate.ring.retain(|flow| *flow as usize != number);
-        if aggregate.ring.is_empty() && self.in_service != Some(place) {
+        if aggregate.ring.is_empty() && self.in_service != Some(index) {
             aggregate.finish = aggregate.start;
-            self.withdraw(place);
+            self.withdraw(index);
         }
     }
 }
@@ -382,27 +382,27 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 /// Times and groups.
 impl<T, P: Storage<T>> Scheduler<T, P> {
     /// An aggregate has become backlogged.
-    fn activate(&mut self, place: u32) {
-        let aggregate = &mut self.aggregates[place as usize];
+    fn activate(&mut self, index: u32) {
+        let aggregate = &mut self.aggregates[index as usize];
         aggregate.budget = aggregate.largest_budget();
         aggregate.budget_at_start = aggregate.budget;
-        self.set_times(place, Cause::Backlogged);
+        self.set_times(index, Cause::Backlogged);
         if self.in_service.is_none() {
-            self.in_service = Some(place);
+            self.in_service = Some(index);
             // Eq. 3: V jumps, as nothing else is backlogged.
-            self.v = self.aggregates[place as usize].start;
+            self.v = self.aggregates[index as usize].start;
             self.chosen_at = self.v;
         } else {
-            self.insert(place);
+            self.insert(index);
         }
     }
 
-    fn set_times(&mut self, place: u32, cause: Cause) {
+    fn set_times(&mut self, index: u32, cause: Cause) {
         let start = match cause {
-            Cause::Served => self.aggregates[place as usize].finish,
-            Cause::Backlogged => self.start_of(&self.aggregates[place as usize]),
+            Cause::Served => self.aggregates[index as usize].finish,
+            Cause::Backlogged => self.start_of(&self.aggregates[index as usize]),
         };
-        let aggregate = &mut self.aggregates[place as usize];
+        let aggregate = &mut self.aggregates[index as usize];
         aggregate.start = start;
         aggregate.settle_finish(aggregate.largest_budget());
     }
@@ -435,14 +435,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     /// A backlogged aggregate that is not in service enters its group.
-    fn insert(&mut self, place: u32) {
-        let number = self.aggregates[place as usize].group;
+    fn insert(&mut self, index: u32) {
+        let number = self.aggregates[index as usize].group;
         let group = &mut self.groups[number];
-        let start = round_down(self.aggregates[place as usize].start, group.bits);
+        let start = round_down(self.aggregates[index as usize].start, group.bits);
         if group.is_empty() {
             group.start = start;
             self.judge(number);
-        } else if is_after(group.start, self.aggregates[place as usize].start) {
+        } else if is_after(group.start, self.aggregates[index as usize].start) {
             let slots = group.start.wrapping_sub(start) >> group.bits;
             group.slots.rotate_right((slots % SLOTS as u64) as usize);
             group.start = start;
@@ -454,10 +454,10 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         // back.
         let slot = (ahead >> group.bits).min(SLOTS as u64 - 2);
         let excess = ahead.wrapping_sub(slot << group.bits);
-        let aggregate = &mut self.aggregates[place as usize];
+        let aggregate = &mut self.aggregates[index as usize];
         aggregate.start = aggregate.start.wrapping_sub(excess);
         aggregate.finish = aggregate.finish.wrapping_sub(excess);
-        aggregate.below = core::mem::replace(&mut group.slots[slot as usize], place);
+        aggregate.below = core::mem::replace(&mut group.slots[slot as usize], index);
         group.len += 1;
     }
 
@@ -476,19 +476,19 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     /// Takes an aggregate out of its group.
-    fn withdraw(&mut self, place: u32) {
-        let number = self.aggregates[place as usize].group;
+    fn withdraw(&mut self, index: u32) {
+        let number = self.aggregates[index as usize].group;
         let group = &mut self.groups[number];
         let aggregates = &mut self.aggregates;
-        let below = aggregates[place as usize].below;
+        let below = aggregates[index as usize].below;
         for slot in &mut group.slots {
             let mut at = *slot;
-            if at == place {
+            if at == index {
                 *slot = below;
             }
             while let Some(above) = aggregates.get_mut(at as usize) {
                 at = above.below;
-                if at == place {
+                if at == index {
                     above.below = below;
                 }
             }
@@ -551,8 +551,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         let group = &mut self.groups[number];
         // Fig. 5: the first aggregate of the group that finishes first.
         let finish = group.finish();
-        let place = group.slots[0];
-        group.slots[0] = self.aggregates.get(place as usize)?.below;
+        let index = group.slots[0];
+        group.slots[0] = self.aggregates.get(index as usize)?.below;
         group.len -= 1;
         let before = group.start;
         group.trim();
@@ -562,7 +562,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             }
             self.unblock(number, finish);
         }
-        Some(place)
+        Some(index)
     }
 
     /// Group `number` was ready with this finish time, and has another aggregate or none now. So
@@ -604,9 +604,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         self.pool.push(&mut flow.queue, packet);
         self.longest.changed(number, flow.queue.size());
         if was_idle {
-            let place = flow.aggregate;
-            flow.deficit = self.aggregates[place as usize].max_packet_len.into();
-            self.join_ring(number, place);
+            let index = flow.aggregate;
+            flow.deficit = self.aggregates[index as usize].max_packet_len.into();
+            self.join_ring(number, index);
         }
         Ok(())
     }
@@ -631,8 +631,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     /// Whether an aggregate in service may send its next packet.
-    fn goes_on(&self, place: u32) -> bool {
-        let aggregate = &self.aggregates[place as usize];
+    fn goes_on(&self, index: u32) -> bool {
+        let aggregate = &self.aggregates[index as usize];
         let Some(&flow) = aggregate.ring.front() else {
             return false;
         };
@@ -640,22 +640,22 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     /// Ends an aggregate's service and begins the next one.
-    fn next_service(&mut self, place: u32) -> Option<u32> {
-        let aggregate = &mut self.aggregates[place as usize];
+    fn next_service(&mut self, index: u32) -> Option<u32> {
+        let aggregate = &mut self.aggregates[index as usize];
         // F by the bytes that were sent, not by the budget.
         aggregate.settle_finish(aggregate.budget_at_start - aggregate.budget);
         aggregate.budget = aggregate.largest_budget();
         aggregate.budget_at_start = aggregate.budget;
         if !aggregate.ring.is_empty() {
-            self.set_times(place, Cause::Served);
-            self.insert(place);
+            self.set_times(index, Cause::Served);
+            self.insert(index);
         }
         self.in_service = if self.pool.backlog().packets > 0 {
             self.choose()
         } else {
             None
         };
-        self.free_if_unused(place);
+        self.free_if_unused(index);
         self.in_service
     }
 
@@ -665,11 +665,11 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         &mut self,
         refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
     ) -> Option<P::Leaving> {
-        let mut place = self.in_service?;
-        if !self.goes_on(place) {
-            place = self.next_service(place)?;
+        let mut index = self.in_service?;
+        if !self.goes_on(index) {
+            index = self.next_service(index)?;
         }
-        let number = *self.aggregates[place as usize].ring.front()? as usize;
+        let number = *self.aggregates[index as usize].ring.front()? as usize;
         let flow = &mut self.flows[number];
         let len = flow.queue.head_len();
         let packet = self.pool.pop(&mut flow.queue);
@@ -679,7 +679,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             self.pool.refill(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
-        let aggregate = &mut self.aggregates[place as usize];
+        let aggregate = &mut self.aggregates[index as usize];
         flow.deficit -= i64::from(len);
         if flow.queue.is_empty() {
             aggregate.ring.pop_front();
@@ -721,10 +721,10 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     fn entries(&self, group: &Group) -> Vec<u32> {
         let mut entries = Vec::new();
         for head in group.slots {
-            let mut place = head;
-            while place != NONE {
-                entries.push(place);
-                place = self.aggregates[place as usize].below;
+            let mut index = head;
+            while index != NONE {
+                entries.push(index);
+                index = self.aggregates[index as usize].below;
             }
         }
         entries
@@ -757,14 +757,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             weights, self.total_weight,
             "linux, invariant 1: weights add up"
         );
-        for (place, aggregate) in (0..).zip(&self.aggregates) {
+        for (index, aggregate) in (0..).zip(&self.aggregates) {
             assert_eq!(
-                aggregate.flows, members[place as usize],
+                aggregate.flows, members[index as usize],
                 "linux, invariant 1: flows are counted"
             );
             let entries = self.entries(&self.groups[aggregate.group]).into_iter();
-            let listed = entries.filter(|other| *other == place).count();
-            let waits = !aggregate.ring.is_empty() && self.in_service != Some(place);
+            let listed = entries.filter(|other| *other == index).count();
+            let waits = !aggregate.ring.is_empty() && self.in_service != Some(index);
             assert_eq!(
                 listed,
                 usize::from(waits),

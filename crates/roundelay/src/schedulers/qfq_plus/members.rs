@@ -43,12 +43,12 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// Takes a flow, backlogged or not, out of its aggregate.
     pub(super) fn leave(&mut self, number: usize) {
         self.end_service();
-        let place = self.flows[number].aggregate;
+        let index = self.flows[number].aggregate;
         if !self.flows[number].queue.is_empty() {
             self.leave_ring(number);
-            self.withdraw_if_idle(place);
+            self.withdraw_if_idle(index);
         }
-        self.aggregates.leave(place, self.config.aggregate);
+        self.aggregates.leave(index, self.config.aggregate);
     }
 
     pub(super) fn move_to(&mut self, number: usize, kind: FlowKind) {
@@ -87,9 +87,9 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
             .filter(|number| self.flows[*number].weight > 0)
             .collect::<Vec<_>>()
         {
-            let place = self.flows[number].aggregate;
-            self.aggregates.resize(place, 0, self.config.aggregate);
-            let aggregate = self.aggregates.at(place);
+            let index = self.flows[number].aggregate;
+            self.aggregates.resize(index, 0, self.config.aggregate);
+            let aggregate = self.aggregates.at(index);
             let members = aggregate.members();
             let kind = aggregate.kind();
             if members > kind.capacity(self.config.aggregate) {
@@ -100,9 +100,9 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     }
 
     /// An aggregate has lost its last packet to a push-out.
-    pub(super) fn withdraw_if_idle(&mut self, place: u32) {
-        if !self.aggregates.at(place).is_backlogged() {
-            self.aggregates.withdraw(place);
+    pub(super) fn withdraw_if_idle(&mut self, index: u32) {
+        if !self.aggregates.at(index).is_backlogged() {
+            self.aggregates.withdraw(index);
         }
     }
 }
@@ -112,8 +112,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// A flow becomes backlogged and goes behind the others.
     #[inline]
     pub(super) fn join_ring(&mut self, number: usize) {
-        let place = self.flows[number].aggregate;
-        let aggregate = self.aggregates.at_mut(place);
+        let index = self.flows[number].aggregate;
+        let aggregate = self.aggregates.at_mut(index);
         self.flows[number].deficit = aggregate.kind().max_packet_len;
         let own = number as u32;
         if let Some(next) = aggregate.turn() {
@@ -123,7 +123,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         } else {
             aggregate.set_turn(Some(own));
             (self.flows[number].next, self.flows[number].previous) = (own, own);
-            self.aggregates.activate(place);
+            self.aggregates.activate(index);
         }
     }
 

@@ -50,7 +50,7 @@ fn rank(packets: u32, change: u64) -> u128 {
 impl<T, P: Storage<T>> Turns<T, P> {
     /// Memory of a bucket.
     pub(super) const BYTES_PER_BUCKET: usize =
-        size_of::<Bucket>() + size_of::<u32>() + Heap::<u128>::BYTES_PER_PLACE;
+        size_of::<Bucket>() + size_of::<u32>() + Heap::<u128>::BYTES_PER_POSITION;
 
     pub(super) fn new(buckets: usize) -> Self {
         let mut by_len = Heap::default();
@@ -136,11 +136,11 @@ impl<T, P: Storage<T>> Turns<T, P> {
         };
         if queue.is_empty() {
             // The arriving packet's bucket, at the back.
-            let place = self
+            let position = self
                 .round
                 .iter()
                 .rposition(|bucket| *bucket as usize == number);
-            place.and_then(|place| self.round.remove(place));
+            position.and_then(|position| self.round.remove(position));
         }
         self.changed(number);
         packet

@@ -107,7 +107,7 @@ pub(crate) fn kept(curve: &Curve) -> Curve {
 /// How much earlier than by its curve a packet may be due.
 pub(crate) const TICK: Duration = Duration::from_picos(PICOS_PER_TICK);
 
-/// A curve at a place: from service `y` at tick `x` on.
+/// A curve that begins with service `y` at tick `x`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Placed {
     x: u64,
