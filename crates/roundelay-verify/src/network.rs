@@ -286,9 +286,8 @@ impl NetworkState {
             is_finished: false,
             is_doubtful: false,
         };
-        let [_, next] = &mut self.next;
-        let expected = std::mem::replace(next, after(flow)?);
-        is_next("flow", flow, expected).inspect_err(|_| *next = expected.max(*next))?;
+        let [_, next_flow] = &mut self.next;
+        next_number(next_flow, "flow", flow)?;
         ensure(ends[0].max(ends[1]) < self.nodes, || {
             "an end of the link does not exist".to_owned()
         })?;
@@ -297,9 +296,8 @@ impl NetworkState {
     }
 
     fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
-        let [next, _] = &mut self.next;
-        let expected = std::mem::replace(next, after(packet)?);
-        is_next("packet", packet, expected).inspect_err(|_| *next = expected.max(*next))?;
+        let [next_packet, _] = &mut self.next;
+        next_number(next_packet, "packet", packet)?;
         let state = self
             .flows
             .get_mut(&flow)
@@ -686,7 +684,11 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
 }
 
 /// Checks that numbers are given in order, without gaps.
-fn is_next(what: &str, number: u64, expected: u64) -> Check {
+/// Checks that `number` is the next one, and counts on after it. A number that was skipped is a
+/// fault once, because the next line is compared with the larger number.
+fn next_number(next: &mut u64, what: &str, number: u64) -> Check {
+    let expected = *next;
+    *next = expected.max(after(number)?);
     ensure(number >= expected, || {
         format!("there has been a {what} {number} before")
     })?;
