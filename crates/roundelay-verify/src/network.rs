@@ -288,8 +288,8 @@ impl NetworkState {
             is_finished: false,
             is_doubtful: false,
         };
-        let [_, next] = &mut self.next;
-        number(next, "flow", flow)?;
+        let [_, next_flow] = &mut self.next;
+        next_number(next_flow, "flow", flow)?;
         ensure(ends[0].max(ends[1]) < self.nodes, || {
             format!("an end of flow {flow} is no node of the network")
         })?;
@@ -298,8 +298,8 @@ impl NetworkState {
     }
 
     fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
-        let [next, _] = &mut self.next;
-        number(next, "packet", packet)?;
+        let [next_packet, _] = &mut self.next;
+        next_number(next_packet, "packet", packet)?;
         let state = self
             .flows
             .get_mut(&flow)
@@ -685,19 +685,11 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
     Ok(Some(queue))
 }
 
-/// Takes the number of a new flow or packet. After one that was skipped the next ones count on, so a
-/// log has one fault there.
-///
-/// # Errors
-/// The number is not the next one.
-fn number(next: &mut u64, what: &str, number: u64) -> Check {
+/// Checks that `number` is the next one, and counts on after it. A number that was skipped is a
+/// fault once, because the next line is compared with the larger number.
+fn next_number(next: &mut u64, what: &str, number: u64) -> Check {
     let expected = *next;
     *next = expected.max(after(number)?);
-    is_next(what, number, expected)
-}
-
-/// Checks that numbers come in order and without gaps.
-fn is_next(what: &str, number: u64, expected: u64) -> Check {
     ensure(number >= expected, || {
         format!("there has been a {what} {number} before")
     })?;
