@@ -217,6 +217,7 @@ impl<N: Number> GpsServer<N> {
         let mut work = N::from_u64(now.since(self.clock).as_picos()) * self.rate.clone();
         self.clock = self.clock.max(now);
         while let Some((flow, at)) = self.next_to_empty() {
+            // V grows at the speed r / (sum of phi_i), so it reaches `at` after this much service.
             let total = N::from_u64(self.total_weight);
             let needed =
                 (at.clone() - self.virtual_time.clone() + self.rounding.clone()) * total.clone();
@@ -259,6 +260,7 @@ impl<N: Number> GpsServer<N> {
     /// Bytes of fluid served to the flow since the beginning, up to the time of the last event.
     pub fn served(&self, flow: FlowId) -> N {
         match self.flows.get(flow.index()) {
+            // W_i(0, t) is what has arrived by then, without Q_i(t).
             Some(fluid) => fluid.accepted.clone() - self.backlog(flow),
             None => N::zero(),
         }
@@ -266,13 +268,11 @@ impl<N: Number> GpsServer<N> {
 
     /// Bytes of fluid waiting at the time of the last event.
     pub fn backlog(&self, flow: FlowId) -> N {
-        let Some(fluid) = self
-            .flows
-            .get(flow.index())
-            .filter(|fluid| fluid.backlogged)
-        else {
-            return N::zero();
+        let fluid = match self.flows.get(flow.index()) {
+            Some(fluid) if fluid.backlogged => fluid,
+            _ => return N::zero(),
         };
+        // Q_i(t) = phi_i (V at which the flow empties - V(t)).
         let left = fluid.empties_at.clone() - self.virtual_time.clone() + self.rounding.clone();
         if left <= N::zero() {
             return N::zero();

@@ -35,10 +35,12 @@ impl<T> Lstf<T> {
     /// The slack of a packet's last bit at `now`, in picoseconds.
     pub fn slack_left(&self, now: Instant, packet: &Packet<T>) -> i128 {
         let waited = now.since(packet.arrival).as_picos();
-        let transmission = self
-            .rate
-            .map_or(Duration::ZERO, |rate| rate.time_of(packet.len.into()))
-            .as_picos();
+        let transmission = match self.rate {
+            Some(rate) => rate.time_of(packet.len.into()),
+            None => Duration::ZERO,
+        };
+        let transmission = transmission.as_picos();
+        // Section 2.2: slack - (t - arrival) + T.
         i128::from(packet.slack.as_picos()) - i128::from(waited) + i128::from(transmission)
     }
 

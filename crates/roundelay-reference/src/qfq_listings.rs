@@ -122,7 +122,8 @@ impl fmt::Display for IllegalShare {
         } = self;
         write!(
             f,
-            "flow {flow}: 1 / phi = {inverse_share} with packets of {longest} bytes; expected a power of two, and a product of 1 to 2^40"
+            "flow {flow}: 1 / phi = {inverse_share} with packets of {longest} bytes; expected a \
+             power of two, and a product of 1 to 2^40"
         )
     }
 }
@@ -164,8 +165,13 @@ pub struct QfqListings {
     longest: u64,
 }
 
+/// `ffs`, the number of the lowest bit.
 fn lowest(set: u64) -> Option<usize> {
-    (set != 0).then(|| set.trailing_zeros() as usize)
+    if set == 0 {
+        None
+    } else {
+        Some(set.trailing_zeros() as usize)
+    }
 }
 
 const fn slot_size(group: usize) -> u64 {
@@ -185,43 +191,38 @@ impl QfqListings {
     /// # Errors
     /// A share is not a power of two, a packet length is zero, or a slot is larger than 2^40 bytes.
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
-        let flow = |(flow, &(inverse_share, longest)): (usize, &(u64, u64))| {
-            let product = inverse_share
-                .checked_mul(longest)
-                .filter(|product| (1..=1 << 40).contains(product));
-            let product = product.filter(|_| inverse_share.is_power_of_two());
-            // Eq. 4.
-            let group = product
-                .ok_or(IllegalShare {
-                    flow,
-                    inverse_share,
-                    longest,
-                })?
-                .next_power_of_two()
-                .trailing_zeros() as usize;
-            Ok(Flow {
+        let mut flows = Vec::new();
+        let mut longest_of_all = 0;
+        for (flow, &(inverse_share, longest)) in shares.iter().enumerate() {
+            let product = match inverse_share.checked_mul(longest) {
+                Some(product)
+                    if inverse_share.is_power_of_two() && (1..=1 << 40).contains(&product) =>
+                {
+                    product
+                }
+                _ => {
+                    return Err(IllegalShare {
+                        flow,
+                        inverse_share,
+                        longest,
+                    });
+                }
+            };
+            flows.push(Flow {
                 inverse_share,
-                group,
+                // Eq. 4: the least group whose slot has L_k / phi_k bytes or more.
+                group: product.next_power_of_two().trailing_zeros() as usize,
                 ..Flow::default()
-            })
-        };
-        let flows = shares
-            .iter()
-            .enumerate()
-            .map(flow)
-            .collect::<Result<_, _>>()?;
-        let longest = shares
-            .iter()
-            .map(|(_, longest)| *longest)
-            .max()
-            .unwrap_or(0);
+            });
+            longest_of_all = longest_of_all.max(longest);
+        }
         Ok(Self {
             reading,
             now: 0,
             sets: [0; 4],
             groups: vec![Group::default(); GROUPS],
             flows,
-            longest,
+            longest: longest_of_all,
         })
     }
 
@@ -249,56 +250,71 @@ impl QfqListings {
     pub fn sets(&self) -> [NamedSet; 4] {
         let names = ["ER", "IR", "EB", "IB"];
         std::array::from_fn(|set| {
-            let groups = state::bits(self.sets[set])
-                .map(|group| (group, self.groups[group].start, self.groups[group].finish));
-            (names[set], groups.collect())
+            let mut groups = Vec::new();
+            for index in state::bits(self.sets[set]) {
+                let group = &self.groups[index];
+                groups.push((index, group.start, group.finish));
+            }
+            (names[set], groups)
         })
     }
 
     /// Occupied slots of a group, earliest first: rounded start time, and flows in service order.
     /// Empty for an idle group or one that does not exist.
     pub fn slots(&self, group: usize) -> Vec<(u64, Vec<usize>)> {
-        let slots = self
-            .groups
-            .get(group)
-            .into_iter()
-            .flat_map(|group| &group.slots);
+        let Some(group) = self.groups.get(group) else {
+            return Vec::new();
+        };
+        let mut slots = Vec::new();
+        for (start, flows) in &group.slots {
+            slots.push((*start, flows.iter().copied().collect()));
+        }
         slots
-            .map(|(start, flows)| (*start, flows.iter().copied().collect()))
-            .collect()
     }
 
     /// Fig. 4. Panics if the flow does not exist.
     pub fn enqueue(&mut self, number: usize, len: u64) {
+        // Lines 4 to 6: a backlogged flow keeps its times.
         self.flows[number].queue.push_back(len);
         if self.flows[number].queue.len() > 1 {
             return;
         }
+        // Lines 8 and 9.
         let group = self.flows[number].group;
         let start = self.start_time(number);
         self.flows[number].start = start;
         self.flows[number].finish = start + len * self.flows[number].inverse_share;
+        // Line 11. A group that keeps its times also stays in its set.
         if !self.groups[group].slots.is_empty() && start >= self.groups[group].start {
-            return self.list(number);
+            return self.insert_into_slot(number);
         }
-        self.sets.iter_mut().for_each(|set| *set &= !(1 << group));
-        self.list(number);
+        // Lines 15 and 16 clear IR and IB. Here all four, because Eq. 29 can start a flow before V,
+        // when its group may be in ER or EB.
+        for set in &mut self.sets {
+            *set &= !(1 << group);
+        }
+        // Line 20, which lines 17 and 18 do not depend on.
+        self.insert_into_slot(number);
+        // Lines 17 and 18, Eq. 5.
         self.groups[group].start = rounded(start, group);
         self.groups[group].finish = self.groups[group].start + 2 * slot_size(group);
+        // Lines 24 and 25, Eq. 3.
         if self.sets[ER] == 0 {
             self.now = self.now.max(self.groups[group].start);
         }
-        self.sets[self.state_of(group)] |= 1 << group;
+        // Lines 28 and 29.
+        self.sets[self.compute_group_state(group)] |= 1 << group;
     }
 
+    /// Fig. 4 line 8: S of a newly backlogged flow, by the chosen reading.
     fn start_time(&self, number: usize) -> u64 {
         let Flow { finish, group, .. } = self.flows[number];
         let eq_2 = self.now.max(finish);
-        let first_from =
-            |from: usize| lowest(self.sets[ER] >> from << from).map(|b| self.groups[b].finish);
-        let eq_29 = first_from(group + 1)
-            .map_or(self.now, |blocker| self.now.min(blocker))
-            .max(finish);
+        // F_b in Eq. 29 is that of the lowest group in ER above the flow's own.
+        let eq_29 = match self.first_finish_from(group + 1) {
+            Some(blocker) => self.now.min(blocker).max(finish),
+            None => eq_2,
+        };
         match self.reading.start_time {
             StartTime::AsPrinted => eq_2,
             StartTime::IdleGroups if self.groups[group].slots.is_empty() => eq_29,
@@ -314,14 +330,22 @@ impl QfqListings {
                 } else {
                     u64::MAX
                 };
-                first_from(group)
-                    .filter(|next| *next < rounded(finish, group))
-                    .map_or(self.now, |next| next.min(cap))
+                match self.first_finish_from(group) {
+                    Some(next) if next < rounded(finish, group) => next.min(cap),
+                    _ => self.now,
+                }
             }
         }
     }
 
-    fn list(&mut self, number: usize) {
+    /// F of the first eligible and ready group, counted from `group`.
+    fn first_finish_from(&self, group: usize) -> Option<u64> {
+        let first = lowest(self.sets[ER] >> group << group)?;
+        Some(self.groups[first].finish)
+    }
+
+    /// `bucket_insert`.
+    fn insert_into_slot(&mut self, number: usize) {
         let Flow { start, group, .. } = self.flows[number];
         self.groups[group]
             .slots
@@ -332,6 +356,7 @@ impl QfqListings {
 
     /// Fig. 5: the flow and length of the sent packet; None if no group is eligible and ready.
     pub fn dequeue(&mut self) -> Option<(usize, u64)> {
+        // Lines 3 to 9.
         let group = lowest(self.sets[ER])?;
         let mut slot = self.groups[group].slots.first_entry()?;
         let number = slot.get_mut().pop_front()?;
@@ -340,14 +365,18 @@ impl QfqListings {
         }
         let flow = &mut self.flows[number];
         let len = flow.queue.pop_front()?;
+        // Lines 12 to 17, Eq. 2 for a flow that stays backlogged.
         flow.start = flow.finish;
         if let Some(next) = flow.queue.front() {
             flow.finish = flow.start + next * flow.inverse_share;
-            self.list(number);
+            self.insert_into_slot(number);
         }
+        // Lines 19 and 20: V counts a packet as soon as it is taken.
         let old_now = self.now;
         self.now += len;
+        // Lines 22 to 37.
         self.update_group(group);
+        // Lines 39 to 46: V jumps so that one group is eligible, Eq. 3.
         if let Some(first) = lowest(self.sets[IR] | self.sets[IB]) {
             if self.sets[ER] == 0 {
                 self.now = self.now.max(self.groups[first].start);
@@ -360,50 +389,64 @@ impl QfqListings {
     /// Fig. 5 lines 22 to 37.
     fn update_group(&mut self, group: usize) {
         let old_finish = self.groups[group].finish;
+        // Lines 23 to 28. For an idle group F is "not significant".
         let times = self.times_of_head(group);
         (self.groups[group].start, self.groups[group].finish) = times.unwrap_or((0, old_finish));
+        // Lines 33 to 36.
         if times.is_none() || self.groups[group].finish > old_finish {
             self.sets[ER] &= !(1 << group);
             if times.is_some() {
-                self.sets[self.state_of(group)] |= 1 << group;
+                self.sets[self.compute_group_state(group)] |= 1 << group;
             }
-            self.unblock(group, old_finish);
+            self.unblock_groups(group, old_finish);
         }
     }
 
-    /// None if the group is idle.
+    /// Fig. 5 lines 26 and 27, by the chosen reading. None if the group is idle.
     fn times_of_head(&self, group: usize) -> Option<(u64, u64)> {
         let (start, flows) = self.groups[group].slots.first_key_value()?;
         let head = &self.flows[*flows.front()?];
         Some(match self.reading.group_times {
+            // Eq. 6.
             GroupTimes::Rounded => (*start, start + 2 * slot_size(group)),
             GroupTimes::OfHeadFlow => (head.start, head.finish),
         })
     }
 
-    fn state_of(&self, group: usize) -> usize {
+    /// Fig. 4 lines 33 to 45: the set that a group belongs to.
+    fn compute_group_state(&self, group: usize) -> usize {
+        // Line 36.
         let ineligible = self.groups[group].start > self.now;
-        let blocker = lowest(self.sets[ER] >> (group + 1) << (group + 1));
-        let blocked = blocker.is_some_and(|b| self.groups[b].finish < self.groups[group].finish);
+        // Lines 41 to 43.
+        let blocker = self.first_finish_from(group + 1);
+        let blocked = blocker.is_some_and(|finish| finish < self.groups[group].finish);
         usize::from(ineligible) + 2 * usize::from(blocked)
     }
 
-    fn unblock(&mut self, group: usize, old_finish: u64) {
-        if lowest(self.sets[ER]).is_none_or(|first| self.groups[first].finish > old_finish) {
+    /// Fig. 6 lines 22 to 32.
+    fn unblock_groups(&mut self, group: usize, old_finish: u64) {
+        // Lines 24 and 25: a group in ER that finishes no later than the served one still blocks.
+        let first = self.first_finish_from(0);
+        if first.is_none_or(|finish| finish > old_finish) {
+            // Lines 28 to 30, Theorem 8.
             self.move_groups((1 << group) - 1, EB, ER);
             self.move_groups((1 << group) - 1, IB, IR);
         }
     }
 
+    /// Fig. 6 lines 11 to 19.
     fn make_eligible(&mut self, old_now: u64) {
+        // Line 14. If V stands still, no group becomes eligible.
         if let Some(highest) = (old_now ^ self.now).checked_ilog2() {
             let one_more = u32::from(self.reading.find_last_set == FindLastSet::FromOne);
+            // Lines 16 to 18: the groups up to the highest bit that has changed in V.
             let entered = u64::MAX >> (63 - highest).saturating_sub(one_more);
             self.move_groups(entered, IR, ER);
             self.move_groups(entered, IB, EB);
         }
     }
 
+    /// Fig. 6 lines 2 to 6.
     fn move_groups(&mut self, which: u64, from: usize, to: usize) {
         self.sets[to] |= self.sets[from] & which;
         self.sets[from] &= !which;

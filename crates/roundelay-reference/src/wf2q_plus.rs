@@ -37,7 +37,6 @@
 //! **Cost.** O(flows) per decision, and the numbers grow with the weights' common multiple. Not for
 //! traffic.
 
-use core::cmp::Ordering;
 use std::collections::VecDeque;
 
 use num_bigint::BigInt;
@@ -81,7 +80,7 @@ impl Wf2qPlus {
     /// # Panics
     /// If a weight is zero.
     pub fn new(weights: &[u32]) -> Self {
-        Self::with_total(weights, weights.iter().copied().map(u64::from).sum())
+        Self::with_total(weights, sum_of(weights))
     }
 
     /// Flows 0, 1, ... with these weights out of `total`: phi = weight / total.
@@ -89,22 +88,20 @@ impl Wf2qPlus {
     /// # Panics
     /// If a weight is zero or the weights add up to more than `total`.
     pub fn with_total(weights: &[u32], total: u64) -> Self {
-        assert!(
-            weights.iter().copied().map(u64::from).sum::<u64>() <= total,
-            "the shares add up to at most 1"
-        );
-        let flow = |&weight: &u32| {
+        assert!(sum_of(weights) <= total, "the shares add up to at most 1");
+        let mut flows = Vec::new();
+        for &weight in weights {
             assert!(weight > 0, "a weight of zero would never be served");
-            Flow {
+            flows.push(Flow {
                 byte_time: Rational::new(BigInt::from(total), BigInt::from(weight)),
                 queue: VecDeque::new(),
                 start: Rational::zero(),
                 finish: Rational::zero(),
-            }
-        };
+            });
+        }
         Self {
             virtual_time: Rational::zero(),
-            flows: weights.iter().map(flow).collect(),
+            flows,
         }
     }
 
@@ -116,6 +113,7 @@ impl Wf2qPlus {
         let state = &mut self.flows[flow.index()];
         state.queue.push_back(len);
         if state.queue.len() == 1 {
+            // Eq. 2 of a newly backlogged flow: S = max(V, F).
             state.start = state.finish.clone().max(self.virtual_time.clone());
             state.set_finish();
         }
@@ -130,13 +128,18 @@ impl Wf2qPlus {
 
     /// The flow served by the next [`dequeue`](Self::dequeue).
     pub fn choose(&self) -> Option<FlowId> {
-        let eligible = self
-            .candidates()
-            .into_iter()
-            .filter(|candidate| candidate.eligible);
-        let order =
-            |a: &Candidate, b: &Candidate| a.finish.cmp(&b.finish).then(a.flow.cmp(&b.flow));
-        eligible.min_by(order).map(|candidate| candidate.flow)
+        let mut chosen: Option<Candidate> = None;
+        for candidate in self.candidates() {
+            // Of equal F the smaller flow number, which comes first.
+            let finishes_first = match &chosen {
+                Some(chosen) => candidate.finish < chosen.finish,
+                None => true,
+            };
+            if candidate.eligible && finishes_first {
+                chosen = Some(candidate);
+            }
+        }
+        Some(chosen?.flow)
     }
 
     /// Serves the given flow, even if another is next, to follow the choice of another scheduler.
@@ -144,8 +147,10 @@ impl Wf2qPlus {
     pub fn serve(&mut self, flow: FlowId) -> Option<u32> {
         let state = self.flows.get_mut(flow.index())?;
         let len = state.queue.pop_front()?;
+        // Eq. 3: W, the service given.
         self.virtual_time += Rational::from_integer(BigInt::from(len));
         if !state.queue.is_empty() {
+            // Eq. 2 of a flow that stays backlogged: S = F.
             state.start = state.finish.clone();
             state.set_finish();
         }
@@ -167,18 +172,18 @@ impl Wf2qPlus {
 
     /// The backlogged flows in order of their numbers.
     pub fn candidates(&self) -> Vec<Candidate> {
-        let candidate = |(number, flow): (usize, &Flow)| Candidate {
-            flow: FlowId(number as u32),
-            start: flow.start.clone(),
-            finish: flow.finish.clone(),
-            eligible: flow.start.cmp(&self.virtual_time) != Ordering::Greater,
-        };
-        self.flows
-            .iter()
-            .enumerate()
-            .filter(|(_, flow)| !flow.queue.is_empty())
-            .map(candidate)
-            .collect()
+        let mut candidates = Vec::new();
+        for (number, flow) in self.flows.iter().enumerate() {
+            if !flow.queue.is_empty() {
+                candidates.push(Candidate {
+                    flow: FlowId(number as u32),
+                    start: flow.start.clone(),
+                    finish: flow.finish.clone(),
+                    eligible: flow.start <= self.virtual_time,
+                });
+            }
+        }
+        candidates
     }
 
     /// V, in bytes.
@@ -202,12 +207,17 @@ impl Wf2qPlus {
     /// Eq. 3: V is never before the starts of all backlogged flows: at least one flow is eligible.
     fn jump(&mut self) {
         let backlogged = self.flows.iter().filter(|flow| !flow.queue.is_empty());
-        if let Some(earliest) = backlogged.map(|flow| &flow.start).min()
+        let starts = backlogged.map(|flow| &flow.start);
+        if let Some(earliest) = starts.min()
             && *earliest > self.virtual_time
         {
             self.virtual_time = earliest.clone();
         }
     }
+}
+
+fn sum_of(weights: &[u32]) -> u64 {
+    weights.iter().copied().map(u64::from).sum()
 }
 
 impl Flow {

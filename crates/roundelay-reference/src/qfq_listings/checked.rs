@@ -1,6 +1,6 @@
 //! QFQ listings with a check of each claim after each call.
 
-use super::state::{State, bits};
+use super::state::State;
 use super::{
     Claim, EB, ER, Flow, IB, IR, IllegalShare, QfqListings, Reading, lowest, rounded, slot_size,
 };
@@ -47,11 +47,13 @@ impl Checked {
         if after.now > before.now {
             self.jumped_to = after.now;
         }
+        // Section 4.2.1: only the flow's own group may change its set.
         let own = self.listings.flows[flow].group;
-        let moved = |(group, ..): (usize, u64, u64)| {
-            group != own && before.set_of(group) != after.set_of(group)
-        };
-        self.note(Claim::Enqueue, before.backlogged().any(moved));
+        let mut others_stay = true;
+        for (group, ..) in before.backlogged() {
+            others_stay &= group == own || before.set_of(group) == after.set_of(group);
+        }
+        self.require(Claim::Enqueue, others_stay);
         self.check(&before, &after);
     }
 
@@ -61,144 +63,123 @@ impl Checked {
         let first = lowest(self.listings.sets[ER]);
         let served = self.listings.dequeue();
         let after = State::of(&self.listings);
-        if let Some(((_, len), group)) = served.zip(first) {
+        if let (Some((_, len)), Some(group)) = (served, first) {
             if after.now > before.now + len {
                 self.jumped_to = after.now;
             }
-            self.note(
-                Claim::Theorem8,
-                !unblocks_the_groups_below(&before, &after, group),
-            );
+            let unblocks = unblocks_the_groups_below(&before, &after, group);
+            self.require(Claim::Theorem8, unblocks);
         }
-        self.note(
-            Claim::WorkConserving,
-            served.is_none() && before.backlogged().next().is_some(),
-        );
+        let is_idle = before.backlogged().next().is_none();
+        self.require(Claim::WorkConserving, served.is_some() || is_idle);
         self.check(&before, &after);
         served
     }
 
-    fn note(&mut self, claim: Claim, is_broken: bool) {
-        if is_broken && !self.broken.contains(&claim) {
+    /// Notes the claim as broken, unless it holds.
+    fn require(&mut self, claim: Claim, holds: bool) {
+        if !holds && !self.broken.contains(&claim) {
             self.broken.push(claim);
         }
     }
 
     fn check(&mut self, before: &State, after: &State) {
-        let longest = self.listings.longest;
-        self.note(Claim::Lemma3, !newcomers_finish_last(before, after));
-        self.note(
-            Claim::Theorem3,
-            after
-                .backlogged()
-                .any(|(group, start, _)| start > after.now.next_multiple_of(slot_size(group))),
-        );
-        self.note(
-            Claim::Theorem4,
-            after
-                .backlogged()
-                .any(|(.., finish)| after.now > finish + longest),
-        );
-        self.note(
-            Claim::Theorem5,
-            after
-                .backlogged()
-                .any(|(group, ..)| !self.slots_are_few(group)),
-        );
+        self.require(Claim::Lemma3, newcomers_finish_last(before, after));
+        let mut theorem_3 = true;
+        let mut theorem_4 = true;
+        let mut theorem_5 = true;
+        for (group, start, finish) in after.backlogged() {
+            theorem_3 &= start <= after.now.next_multiple_of(slot_size(group));
+            theorem_4 &= after.now <= finish + self.listings.longest;
+            theorem_5 &= self.slots_are_few(group);
+        }
+        self.require(Claim::Theorem3, theorem_3);
+        self.require(Claim::Theorem4, theorem_4);
+        self.require(Claim::Theorem5, theorem_5);
         self.check_sets(after);
-        self.note(Claim::Lemma1, self.sum_of_late_starts() > 0);
-        self.note(Claim::Lemma2, !self.lemma_2_holds(self.jumped_to));
-        self.note(Claim::Lemma2IdleAtV, !self.lemma_2_holds(after.now));
-        let blocked = after.blocked();
-        let is_blocked = |group: usize| blocked >> group & 1 == 1;
-        let late = |(lower, start, _)| {
-            after
-                .backlogged()
-                .any(|(higher, _, finish)| higher > lower && is_blocked(higher) && start > finish)
-        };
-        self.note(
-            Claim::Lemma4,
-            after
-                .backlogged()
-                .filter(|(group, ..)| is_blocked(*group))
-                .any(late),
-        );
+        self.require(Claim::Lemma1, self.sum_of_late_starts() <= 0);
+        self.require(Claim::Lemma2, self.lemma_2_holds(self.jumped_to));
+        self.require(Claim::Lemma2IdleAtV, self.lemma_2_holds(after.now));
+        self.require(Claim::Lemma4, lemma_4_holds(after));
     }
 
-    /// Checks of section 4.1.3 and Theorems 6 and 7.
+    /// Checks section 4.1.3, and Theorems 6 and 7.
     fn check_sets(&mut self, after: &State) {
         let sets = self.listings.sets;
-        let members = |set: u64| bits(set).filter_map(|group| after.times(group));
-        let by_finish = |set: u64| members(set).is_sorted_by_key(|(_, finish)| finish);
-        let ineligible = sets[IR] | sets[IB];
-        let in_its_set = |group: usize| {
-            (0..4).all(|set| (sets[set] >> group & 1 == 1) == (set == after.set_of(group)))
-        };
-        let earliest = after
-            .backlogged()
-            .filter(|(group, ..)| after.is_eligible(*group))
-            .map(|(.., finish)| finish)
-            .min();
-        self.note(Claim::Theorem6, !by_finish(sets[ER]));
-        self.note(Claim::Theorem7, !by_finish(sets[EB]));
-        self.note(
+        let ready = after.times_in(sets[ER]);
+        self.require(Claim::Theorem6, is_sorted_by_finish(&ready));
+        let blocked = after.times_in(sets[EB]);
+        self.require(Claim::Theorem7, is_sorted_by_finish(&blocked));
+
+        // Items 1 and 2: IB and IR together are sorted by S, and by F too.
+        let ineligible = after.times_in(sets[IR] | sets[IB]);
+        let is_sorted_by_start = ineligible.is_sorted_by_key(|(start, _)| *start);
+        self.require(
             Claim::IneligibleOrder,
-            !by_finish(ineligible) || !members(ineligible).is_sorted_by_key(|(start, _)| start),
+            is_sorted_by_start && is_sorted_by_finish(&ineligible),
         );
-        self.note(
-            Claim::FirstServed,
-            members(sets[ER]).next().map(|(_, finish)| finish) != earliest,
-        );
-        self.note(
-            Claim::Sets,
-            !after.backlogged().all(|(group, ..)| in_its_set(group)),
-        );
+
+        let mut earliest: Option<u64> = None;
+        for (group, _, finish) in after.backlogged() {
+            if after.is_eligible(group) {
+                earliest = Some(earliest.unwrap_or(finish).min(finish));
+            }
+        }
+        let first_finish = ready.first().map(|(_, finish)| *finish);
+        self.require(Claim::FirstServed, first_finish == earliest);
+
+        let mut are_in_their_sets = true;
+        for (group, ..) in after.backlogged() {
+            for (number, set) in sets.iter().enumerate() {
+                let is_in_set = set >> group & 1 == 1;
+                are_in_their_sets &= is_in_set == (number == after.set_of(group));
+            }
+        }
+        self.require(Claim::Sets, are_in_their_sets);
     }
 
+    /// Checks Theorem 5: the occupied slots of a group lie within 2 + ceil(L / sigma_i).
     fn slots_are_few(&self, group: usize) -> bool {
         let slots = &self.listings.groups[group].slots;
+        let Some((first, _)) = slots.first_key_value() else {
+            return true;
+        };
+        let last = slots.keys().next_back().unwrap_or(first);
         let allowed = 2 + self.listings.longest.div_ceil(slot_size(group));
-        let ends = slots.first_key_value().zip(slots.last_key_value());
-        ends.is_none_or(|((first, _), (last, _))| (last - first) / slot_size(group) < allowed)
+        (last - first) / slot_size(group) < allowed
     }
 
-    /// Left side of Lemma 1 at V' = V, in bytes over the smallest share; larger V' only lower it.
+    /// Left side of Lemma 1 at V' = V, in bytes over the smallest share. A larger V' only lowers
+    /// it.
     fn sum_of_late_starts(&self) -> i128 {
-        let now = i128::from(self.listings.now);
-        let flows = self
-            .listings
-            .flows
-            .iter()
-            .filter(|flow| !flow.queue.is_empty() && flow.start >= self.listings.now);
-        flows
-            .map(|flow| {
-                (now - i128::from(flow.start)) * i128::from(self.unit() / flow.inverse_share)
-            })
-            .sum()
+        let now = self.listings.now;
+        let unit = self.unit();
+        let mut sum = 0;
+        for flow in &self.listings.flows {
+            if !flow.queue.is_empty() && flow.start >= now {
+                let until_start = i128::from(now) - i128::from(flow.start);
+                sum += until_start * i128::from(unit / flow.inverse_share);
+            }
+        }
+        sum
     }
 
-    /// 1 / phi of the smallest share; all other shares are multiples of the smallest.
+    /// 1 / phi of the smallest share. All other shares are multiples of the smallest.
     fn unit(&self) -> u64 {
-        self.listings
-            .flows
-            .iter()
-            .map(|flow| flow.inverse_share)
-            .max()
-            .unwrap_or(1)
+        let flows = self.listings.flows.iter();
+        flows.map(|flow| flow.inverse_share).max().unwrap_or(1)
     }
 
-    /// Checks Lemma 2 at each V' where a flow enters the sum, and at the least V', V - L: between
-    /// these points the left side grows no faster than the right. The times of idle flows are moved
-    /// up to `idle_from`.
+    /// Checks Lemma 2 at each V' where a flow enters the sum, and at the least V', V - L. These
+    /// points are enough, because between them the left side grows no faster than the right. The
+    /// times of idle flows are moved up to `idle_from`.
     fn lemma_2_holds(&self, idle_from: u64) -> bool {
         let QfqListings { now, longest, .. } = self.listings;
         let unit = self.unit();
-        let mut terms: Vec<Term> = self
-            .listings
-            .flows
-            .iter()
-            .map(|flow| Term::of(flow, unit, idle_from))
-            .collect();
+        let mut terms = Vec::new();
+        for flow in &self.listings.flows {
+            terms.push(Term::of(flow, unit, idle_from));
+        }
         terms.sort_unstable_by_key(|term| term.rounded_finish);
         let least = now.saturating_sub(longest);
         // The left side is `heads + shares x V' - finishes`, in bytes over the smallest share.
@@ -206,21 +187,37 @@ impl Checked {
         let mut shares = 0;
         let mut finishes = 0;
         let mut holds = true;
-        for (place, term) in terms.iter().enumerate() {
+        for (index, term) in terms.iter().enumerate() {
             heads += i128::from(term.head * unit);
             shares += i128::from(term.share);
             finishes += i128::from(term.share) * i128::from(term.finish);
-            let is_last_here = terms
-                .get(place + 1)
-                .is_none_or(|next| next.rounded_finish > term.rounded_finish.max(least));
-            if is_last_here {
-                let until = term.rounded_finish.max(least);
+            // All flows that enter the sum at the same V' belong to it.
+            let until = term.rounded_finish.max(least);
+            let next = terms.get(index + 1);
+            if next.is_none_or(|next| next.rounded_finish > until) {
                 let right = i128::from(unit) * (i128::from(longest + until) - i128::from(now));
                 holds &= heads + shares * i128::from(until) - finishes <= right;
             }
         }
         holds
     }
+}
+
+fn is_sorted_by_finish(times: &[(u64, u64)]) -> bool {
+    times.is_sorted_by_key(|(_, finish)| *finish)
+}
+
+/// Checks Lemma 4: of two blocked groups the lower one starts no later than the higher finishes.
+fn lemma_4_holds(after: &State) -> bool {
+    let blocked = after.times_in(after.blocked());
+    for (index, (start, _)) in blocked.iter().enumerate() {
+        for (_, finish) in &blocked[index + 1..] {
+            if start > finish {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Contribution of a flow to the sum of Lemma 2.
@@ -236,10 +233,10 @@ struct Term {
 impl Term {
     fn of(flow: &Flow, unit: u64, idle_from: u64) -> Self {
         let idle = flow.finish.max(idle_from);
-        let (start, finish, head) = flow
-            .queue
-            .front()
-            .map_or((idle, idle, 0), |head| (flow.start, flow.finish, *head));
+        let (start, finish, head) = match flow.queue.front() {
+            Some(head) => (flow.start, flow.finish, *head),
+            None => (idle, idle, 0),
+        };
         let rounded_finish = rounded(start, flow.group) + 2 * slot_size(flow.group);
         Self {
             head,
@@ -252,19 +249,18 @@ impl Term {
 
 /// Checks Lemma 3, with the times before the call for the groups below.
 fn newcomers_finish_last(before: &State, after: &State) -> bool {
-    let is_new = |group: usize, finish: u64| match before.times(group) {
-        None => true,
-        Some((start, old)) => finish < old || start > before.now && after.is_eligible(group),
-    };
-    let mut newcomers = after
-        .backlogged()
-        .filter(|(group, _, finish)| is_new(*group, *finish));
-    let is_last = |(group, _, finish): (usize, u64, u64)| {
-        before
-            .backlogged()
-            .all(|(lower, _, other)| lower >= group || other <= finish)
-    };
-    newcomers.all(is_last)
+    for (group, _, finish) in after.backlogged() {
+        let is_newcomer = match before.times(group) {
+            None => true,
+            Some((start, old)) => finish < old || start > before.now && after.is_eligible(group),
+        };
+        for (lower, _, other) in before.backlogged() {
+            if is_newcomer && lower < group && other > finish {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Checks Theorem 8, with V at the time of the group's service.
@@ -272,11 +268,17 @@ fn unblocks_the_groups_below(before: &State, after: &State, served: usize) -> bo
     let Some((_, old)) = before.times(served) else {
         return true;
     };
-    let tied = before
-        .backlogged()
-        .any(|(group, _, finish)| group > served && finish == old);
-    if tied || after.times(served).is_some_and(|(_, finish)| finish <= old) {
+    // The theorem is about a group that becomes idle, or whose F rises.
+    if let Some((_, finish)) = after.times(served)
+        && finish <= old
+    {
         return true;
+    }
+    // A higher group with the same F goes on blocking the groups below.
+    for (group, _, finish) in before.backlogged() {
+        if group > served && finish == old {
+            return true;
+        }
     }
     let others = !(1 << served);
     let was_blocked = before.blocked() & others;

@@ -27,14 +27,11 @@ impl State {
             backlogged: 0,
             times: [(0, 0); GROUPS],
         };
-        for (number, group) in listings
-            .groups
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| !group.slots.is_empty())
-        {
-            state.backlogged |= 1 << number;
-            state.times[number] = (group.start, group.finish);
+        for (number, group) in listings.groups.iter().enumerate() {
+            if !group.slots.is_empty() {
+                state.backlogged |= 1 << number;
+                state.times[number] = (group.start, group.finish);
+            }
         }
         state
     }
@@ -46,7 +43,20 @@ impl State {
 
     /// S and F of a backlogged group.
     pub(super) fn times(&self, group: usize) -> Option<(u64, u64)> {
-        (self.backlogged >> group & 1 == 1).then(|| self.times[group])
+        if self.backlogged >> group & 1 == 1 {
+            Some(self.times[group])
+        } else {
+            None
+        }
+    }
+
+    /// S and F of the backlogged groups of a set, by index.
+    pub(super) fn times_in(&self, set: u64) -> Vec<(u64, u64)> {
+        let mut times = Vec::new();
+        for group in bits(set & self.backlogged) {
+            times.push(self.times[group]);
+        }
+        times
     }
 
     /// Group, S and F of each backlogged group.
@@ -54,18 +64,26 @@ impl State {
         bits(self.backlogged).map(|group| (group, self.times[group].0, self.times[group].1))
     }
 
+    /// A group is eligible if S <= V.
     pub(super) fn is_eligible(&self, group: usize) -> bool {
-        self.times(group)
-            .is_some_and(|(start, _)| start <= self.now)
+        match self.times(group) {
+            Some((start, _)) => start <= self.now,
+            None => false,
+        }
     }
 
     /// Section 4.1.3: a group is blocked if an eligible group of higher index finishes earlier.
     pub(super) fn is_blocked(&self, group: usize) -> bool {
-        let mut above =
-            bits(self.backlogged & (u64::MAX << group << 1)).map(|other| self.times[other]);
-        self.times(group).is_some_and(|(_, finish)| {
-            above.any(|(start, earlier)| start <= self.now && earlier < finish)
-        })
+        let Some((_, finish)) = self.times(group) else {
+            return false;
+        };
+        for higher in bits(self.backlogged & (u64::MAX << group << 1)) {
+            let (start, earlier) = self.times[higher];
+            if start <= self.now && earlier < finish {
+                return true;
+            }
+        }
+        false
     }
 
     /// Index of the set of a group by definition.
@@ -75,8 +93,12 @@ impl State {
 
     /// Bits of the blocked groups.
     pub(super) fn blocked(&self) -> u64 {
-        bits(self.backlogged)
-            .filter(|group| self.is_blocked(*group))
-            .fold(0, |set, group| set | 1 << group)
+        let mut blocked = 0;
+        for group in bits(self.backlogged) {
+            if self.is_blocked(group) {
+                blocked |= 1 << group;
+            }
+        }
+        blocked
     }
 }

@@ -52,13 +52,12 @@ fn slack_at(
 
 /// Counts over all stays of a replay.
 pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) -> Counts {
-    let node_of = |packet: usize, hop: usize| network.packets()[packet].path[hop].node;
     // For each node: times of arrivals after the packet's o(p, a), and if any packet waited.
     let mut after_start = vec![Vec::new(); network.nodes().len()];
     let mut is_congested = vec![false; network.nodes().len()];
     for (packet, hop) in replay.hops() {
         let came = replay.0[packet][hop].arrival;
-        let node = node_of(packet, hop);
+        let node = network.node_of(packet, hop);
         if came > original.0[packet][hop].start {
             after_start[node].push(came);
         }
@@ -69,19 +68,19 @@ pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) ->
         late_arrivals: replay.late_arrivals(original).len(),
         ..Counts::default()
     };
-    counts.arrivals_after_start = after_start
-        .iter()
-        .zip(&is_congested)
-        .filter(|(_, counts)| **counts)
-        .map(|(came, _)| came.len())
-        .sum();
+    // The key observation of A.7.1 is about nodes where packets wait.
+    for (node, came) in after_start.iter().enumerate() {
+        if is_congested[node] {
+            counts.arrivals_after_start += came.len();
+        }
+    }
     for (packet, hop) in replay.hops() {
         let Stay { end, .. } = replay.0[packet][hop];
-        let is_alone = !after_start[node_of(packet, hop)]
-            .iter()
-            .any(|came| *came <= end);
+        let came_late = &after_start[network.node_of(packet, hop)];
+        let is_alone = !came_late.iter().any(|came| *came <= end);
         let is_late = end > original.0[packet][hop].end;
         let is_negative = slack_at(network, original, (packet, hop), end) < 0;
+        // Theorem 1 is about late ends, A.7.2 and Observation 1 about negative slack.
         counts.late_ends += usize::from(is_late);
         counts.late_ends_alone += usize::from(is_late && is_alone);
         counts.negative += usize::from(is_negative);
@@ -99,29 +98,32 @@ pub fn other_decisions(
     rule: Rule,
     preempts: bool,
 ) -> [usize; 2] {
-    let decisions = |rule: Rule| {
-        let mut decisions = Vec::new();
-        let replayer = Replayer {
-            preempts,
-            ..Replayer::new(network, original, rule)
-        };
-        replayer.watched(|decision| {
-            decisions.push((
-                decision.now,
-                decision.node,
-                decision.waiting[decision.sent].packet,
-            ))
-        });
-        decisions
-    };
-    let lstf = decisions(Rule::Lstf);
-    let other = decisions(rule);
-    let alike = lstf
-        .iter()
-        .zip(&other)
-        .filter(|(one, other)| one == other)
-        .count();
+    let lstf = decisions(network, original, Rule::Lstf, preempts);
+    let other = decisions(network, original, rule, preempts);
+    let mut alike = 0;
+    for (one, other) in lstf.iter().zip(&other) {
+        alike += usize::from(one == other);
+    }
     [lstf.len(), lstf.len().max(other.len()) - alike]
+}
+
+/// Instant, node and packet of each decision of a replay.
+fn decisions(
+    network: &Network,
+    original: &Schedule,
+    rule: Rule,
+    preempts: bool,
+) -> Vec<(u64, usize, usize)> {
+    let mut decisions = Vec::new();
+    let replayer = Replayer {
+        preempts,
+        ..Replayer::new(network, original, rule)
+    };
+    replayer.watched(|decision| {
+        let sent = &decision.waiting[decision.sent];
+        decisions.push((decision.now, decision.node, sent.packet));
+    });
+    decisions
 }
 
 /// Number of keys compared by a rule in a replay, and of those that differ from the slack derived

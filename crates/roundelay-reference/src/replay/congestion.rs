@@ -34,48 +34,51 @@ impl Reading {
 
     /// Finds a reading by name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, reading)| reading)
+        for (known, reading) in Self::ALL {
+            if known == name {
+                return Some(reading);
+            }
+        }
+        None
     }
 
     /// Name of the reading.
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .into_iter()
-            .find(|(_, reading)| *reading == self)
-            .map_or("", |(name, _)| name)
+        for (name, reading) in Self::ALL {
+            if reading == self {
+                return name;
+            }
+        }
+        ""
     }
 
     /// Number of congestion points of each packet.
     pub fn points(self, network: &Network, original: &Schedule, replay: &Schedule) -> Vec<usize> {
-        let runs: &[&Schedule] = match self {
-            Self::OwnInOriginal | Self::AnyInOriginal | Self::CanWait => &[original],
-            Self::OwnInEither | Self::AnyInEither => &[original, replay],
-        };
-        let waits =
-            |packet: usize, hop: usize| runs.iter().any(|run| run.waited(network, packet, hop) > 0);
-        let mut congested = vec![false; network.nodes().len()];
+        let sees_replay = matches!(self, Self::OwnInEither | Self::AnyInEither);
+        // By packet and hop: whether the packet waits there.
+        let mut waits = vec![Vec::new(); original.0.len()];
+        // By node: whether some packet waits, and how many pass.
+        let mut is_congested = vec![false; network.nodes().len()];
         let mut passed = vec![0; network.nodes().len()];
         for (packet, hop) in original.hops() {
-            let node = network.packets()[packet].path[hop].node;
-            congested[node] |= waits(packet, hop);
+            let waits_here = original.waited(network, packet, hop) > 0
+                || sees_replay && replay.waited(network, packet, hop) > 0;
+            waits[packet].push(waits_here);
+            let node = network.node_of(packet, hop);
+            is_congested[node] |= waits_here;
             passed[node] += 1;
         }
-        let counts = |packet: usize, hop: usize| match self {
-            Self::OwnInOriginal | Self::OwnInEither => waits(packet, hop),
-            Self::AnyInOriginal | Self::AnyInEither => {
-                congested[network.packets()[packet].path[hop].node]
-            }
-            Self::CanWait => {
-                waits(packet, hop) || passed[network.packets()[packet].path[hop].node] > 1
-            }
-        };
-        let of_packet = |(packet, stays): (usize, &Vec<_>)| {
-            (0..stays.len()).filter(|hop| counts(packet, *hop)).count()
-        };
-        original.0.iter().enumerate().map(of_packet).collect()
+        let mut points = vec![0; original.0.len()];
+        for (packet, hop) in original.hops() {
+            let node = network.node_of(packet, hop);
+            let counts = match self {
+                Self::OwnInOriginal | Self::OwnInEither => waits[packet][hop],
+                Self::AnyInOriginal | Self::AnyInEither => is_congested[node],
+                Self::CanWait => waits[packet][hop] || passed[node] > 1,
+            };
+            points[packet] += usize::from(counts);
+        }
+        points
     }
 
     /// Maximum number of congestion points of a packet.

@@ -51,7 +51,7 @@ impl Link {
     }
 
     fn next(&self) -> Option<u64> {
-        self.ends().into_iter().chain(self.wakes).min()
+        earlier(self.ends(), self.wakes)
     }
 
     /// Subtracts the transmitted part of the packet on the link, and frees the link.
@@ -70,13 +70,38 @@ impl Link {
 
     fn act(&mut self, now: u64, action: Action) {
         match action {
-            Action::Send(place) => {
-                let waiting = &mut self.waiting[place];
+            Action::Send(index) => {
+                let waiting = &mut self.waiting[index];
                 waiting.start.get_or_insert(now);
                 self.sending = Some((waiting.packet, now));
             }
             Action::IdleUntil(then) => self.wakes = Some(then.max(now + 1)),
         }
+    }
+}
+
+/// The earlier of two times, one of which or both may be missing.
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
+/// Time of the next arrival, end of a transmission, or end of idling.
+fn next_event(arrivals: &BTreeSet<(u64, usize, usize)>, links: &[Link]) -> Option<u64> {
+    let mut next = arrivals.first().map(|(at, ..)| *at);
+    for link in links {
+        next = earlier(next, link.next());
+    }
+    next
+}
+
+/// Extra delay of a packet before a hop.
+fn extra_delay(delays: &[Vec<u64>], packet: usize, hop: usize) -> u64 {
+    match delays.get(packet) {
+        Some(of_packet) => of_packet.get(hop).copied().unwrap_or(0),
+        None => 0,
     }
 }
 
@@ -98,46 +123,28 @@ pub(super) fn run(
     preempts: bool,
     mut decide: impl FnMut(usize, u64, &[Waiting]) -> Action,
 ) -> Schedule {
-    let delay = |packet: usize, hop: usize| {
-        delays
-            .get(packet)
-            .and_then(|delays| delays.get(hop))
-            .copied()
-            .unwrap_or(0)
-    };
     let packets = network.packets();
     let mut stays: Vec<Vec<Stay>> = vec![Vec::new(); packets.len()];
     let mut waited = vec![0; packets.len()];
     let mut links: Vec<Link> = network.nodes().iter().map(|_| Link::default()).collect();
-    let mut arrivals: BTreeSet<_> = packets
-        .iter()
-        .enumerate()
-        .map(|(number, packet)| (packet.input + delay(number, 0), number, 0))
-        .collect();
-    while let Some(now) = arrivals
-        .first()
-        .map(|(at, ..)| *at)
-        .into_iter()
-        .chain(links.iter().filter_map(Link::next))
-        .min()
-    {
+    let mut arrivals = BTreeSet::new();
+    for (number, packet) in packets.iter().enumerate() {
+        arrivals.insert((packet.input + extra_delay(delays, number, 0), number, 0));
+    }
+    while let Some(now) = next_event(&arrivals, &links) {
         for link in &mut links {
             link.is_due = link.wakes.take_if(|at| *at <= now).is_some();
             if link.ends() == Some(now) {
                 link.pause(now);
                 link.is_due = true;
-                let place = link
-                    .waiting
-                    .iter()
-                    .position(|waiting| waiting.remaining == 0)
-                    .expect("one has ended");
+                let ended = link.waiting.iter().position(|one| one.remaining == 0);
                 let Waiting {
                     packet,
                     hop,
                     arrival,
                     start,
                     ..
-                } = link.waiting.remove(place);
+                } = link.waiting.remove(ended.expect("one has ended"));
                 stays[packet].push(Stay {
                     arrival,
                     start: start.expect("it was sent"),
@@ -145,18 +152,16 @@ pub(super) fn run(
                 });
                 waited[packet] += now - arrival - network.transmission(packet, hop);
                 if let Some(next) = packets[packet].path.get(hop + 1) {
-                    arrivals.insert((
-                        now + next.propagation + delay(packet, hop + 1),
-                        packet,
-                        hop + 1,
-                    ));
+                    let delay = next.propagation + extra_delay(delays, packet, hop + 1);
+                    arrivals.insert((now + delay, packet, hop + 1));
                 }
             }
         }
-        while let Some(arrival) = arrivals.first().copied().filter(|(at, ..)| *at == now) {
-            arrivals.remove(&arrival);
-            let (_, packet, hop) = arrival;
-            let link = &mut links[packets[packet].path[hop].node];
+        while let Some(&(at, packet, hop)) = arrivals.first()
+            && at == now
+        {
+            arrivals.pop_first();
+            let link = &mut links[network.node_of(packet, hop)];
             let remaining = network.transmission(packet, hop);
             link.waiting.push(Waiting {
                 packet,
@@ -168,7 +173,10 @@ pub(super) fn run(
             });
             link.is_due = true;
         }
-        for (node, link) in links.iter_mut().enumerate().filter(|(_, link)| link.is_due) {
+        for (node, link) in links.iter_mut().enumerate() {
+            if !link.is_due {
+                continue;
+            }
             if preempts {
                 link.pause(now);
             }

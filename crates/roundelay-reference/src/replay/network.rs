@@ -75,9 +75,9 @@ impl Network {
                 1,
             )?;
         }
-        packets
-            .iter()
-            .try_for_each(|packet| check(packet, nodes.len()))?;
+        for packet in &packets {
+            check(packet, nodes.len())?;
+        }
         Ok(Self { nodes, packets })
     }
 
@@ -110,10 +110,35 @@ impl Network {
     /// tmin(p, a, dest(p)): time from arrival at a hop to exit, without waiting.
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
-        let of_hop = |at: usize| {
-            self.transmission(packet, at) + if at > hop { path[at].propagation } else { 0 }
-        };
-        (hop..path.len()).map(of_hop).sum()
+        let mut time = 0;
+        for at in hop..path.len() {
+            // The propagation delay before `hop` is over on arrival there.
+            if at > hop {
+                time += path[at].propagation;
+            }
+            time += self.transmission(packet, at);
+        }
+        time
+    }
+
+    /// Number of the node at a packet's hop.
+    pub(super) fn node_of(&self, packet: usize, hop: usize) -> usize {
+        self.packets[packet].path[hop].node
+    }
+}
+
+impl Packet {
+    /// The hop at a node, if the packet passes the node.
+    pub(super) fn hop_at(&self, node: usize) -> Option<usize> {
+        self.path.iter().position(|hop| hop.node == node)
+    }
+
+    /// Propagation delay from a hop to the next; 0 after the last.
+    pub(super) fn propagation_after(&self, hop: usize) -> u64 {
+        match self.path.get(hop + 1) {
+            Some(next) => next.propagation,
+            None => 0,
+        }
     }
 }
 
@@ -163,7 +188,8 @@ fn check(packet: &Packet, nodes: usize) -> Result<(), Invalid> {
     }
     if path[0].propagation > 0 {
         return Err(Invalid(format!(
-            "packet {name}: propagation to the first node has to be 0: the input time is that of arrival there"
+            "packet {name}: propagation to the first node has to be 0: the input time is that of \
+             arrival there"
         )));
     }
     Ok(())

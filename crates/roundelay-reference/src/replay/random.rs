@@ -36,15 +36,17 @@ impl RandomNetwork {
         } = *self;
         if shared == 0 || passes == 0 || packets < 2 || transmission == 0 || len == 0 {
             return Err(Invalid(format!(
-                "{self:?}: legal range 2 and more of packets, 0 and more of propagation, 1 and more of all else"
+                "{self:?}: legal range 2 and more of packets, 0 and more of propagation, 1 and \
+                 more of all else"
             )));
         }
-        let mut nodes: Vec<Node> = (0..shared)
-            .map(|number| Node {
+        let mut nodes = Vec::new();
+        for number in 0..shared {
+            nodes.push(Node {
                 name: format!("α{number}"),
                 transmission: 1 + draw(transmission),
-            })
-            .collect();
+            });
+        }
         let count = 2 + draw(packets as u64 - 1) as usize;
         // Few units of time per packet, for frequent collisions.
         let span = 1 + draw(2 * count as u64);
@@ -61,16 +63,19 @@ impl RandomNetwork {
                     });
                 }
             }
-            let hop = |(place, node): (usize, usize)| Hop {
-                node,
-                propagation: if place == 0 { 0 } else { draw(propagation + 1) },
-            };
-            let path = path.into_iter().enumerate().map(hop).collect();
+            let mut hops = Vec::new();
+            for node in path {
+                let is_first = hops.is_empty();
+                hops.push(Hop {
+                    node,
+                    propagation: if is_first { 0 } else { draw(propagation + 1) },
+                });
+            }
             of_packets.push(Packet {
                 name: format!("p{number}"),
                 input: draw(span),
                 len: 1 + draw(len),
-                path,
+                path: hops,
             });
         }
         Network::new(nodes, of_packets)
@@ -96,7 +101,10 @@ impl RandomNetwork {
 /// `count` different numbers below `of`, in any order.
 fn choose(of: usize, count: usize, draw: &mut dyn FnMut(u64) -> u64) -> Vec<usize> {
     let mut all: Vec<usize> = (0..of).collect();
-    (0..count)
-        .map(|_| all.remove(draw(all.len() as u64) as usize))
-        .collect()
+    let mut chosen = Vec::new();
+    for _ in 0..count {
+        let index = draw(all.len() as u64) as usize;
+        chosen.push(all.remove(index));
+    }
+    chosen
 }

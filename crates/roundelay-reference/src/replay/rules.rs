@@ -42,10 +42,12 @@ impl Rule {
 
     /// Finds a rule by name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::NAMED
-            .into_iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, rule)| rule)
+        for (known, rule) in Self::NAMED {
+            if known == name {
+                return Some(rule);
+            }
+        }
+        None
     }
 }
 
@@ -105,13 +107,13 @@ impl<'a> Replayer<'a> {
             self.delays,
             self.preempts,
             |node, now, waiting| {
-                let keys: Vec<i64> = waiting
-                    .iter()
-                    .map(|waiting| known.key(&self.rule, now, waiting))
-                    .collect();
-                let sent = (0..keys.len())
-                    .min_by_key(|place| (keys[*place], *place))
-                    .expect("something waits");
+                let mut keys = Vec::new();
+                for packet in waiting {
+                    keys.push(known.key(&self.rule, now, packet));
+                }
+                // Of equal keys the packet that arrived first.
+                let sent = (0..keys.len()).min_by_key(|index| keys[*index]);
+                let sent = sent.expect("something waits");
                 watch(Decision {
                     node,
                     now,
@@ -135,24 +137,21 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn new(network: &'a Network, original: &'a Schedule) -> Self {
-        let passes = |node: usize| {
-            network
-                .packets()
-                .iter()
-                .filter(|packet| packet.path.iter().any(|hop| hop.node == node))
-                .count()
-        };
-        let shared = network.packets().iter().map(|packet| {
-            packet
-                .path
-                .iter()
-                .position(|hop| passes(hop.node) > 1)
-                .unwrap_or(0)
-        });
+        let mut passing = vec![0; network.nodes().len()];
+        for packet in network.packets() {
+            for hop in &packet.path {
+                passing[hop.node] += 1;
+            }
+        }
+        let mut shared = Vec::new();
+        for packet in network.packets() {
+            let first = packet.path.iter().position(|hop| passing[hop.node] > 1);
+            shared.push(first.unwrap_or(0));
+        }
         Self {
             network,
             original,
-            shared: shared.collect(),
+            shared,
         }
     }
 
@@ -171,14 +170,19 @@ impl<'a> Known<'a> {
             ..
         } = *waiting;
         match rule {
+            // A.2: o(p, a).
             Rule::Omniscient => self.original.0[packet][hop].start as i64,
             Rule::Static(priorities) => priorities.get(packet).copied().unwrap_or(i64::MAX),
             Rule::ByExit => self.original.exit(packet) as i64,
+            // A.6, with a the node where the packet can wait.
             Rule::ByExitFromCongestion => self.deadline(packet, self.shared[packet]),
+            // Section 2.2: slack(p) less the waiting so far, here and at the hops before, plus
+            // T(p, a) for the last bit.
             Rule::Lstf => {
                 let header = self.original.slack(self.network, packet) - waited as i64;
                 header - (now - arrival) as i64 + self.network.transmission(packet, hop) as i64
             }
+            // A.5.
             Rule::Edf => self.deadline(packet, hop),
             Rule::Fifo => arrival as i64,
             Rule::Lifo => -(arrival as i64),
@@ -191,16 +195,18 @@ impl<'a> Known<'a> {
 pub fn priorities(packets: usize) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for _ in 0..packets {
-        let extend = |one: &Vec<i64>| {
-            (0..packets as i64)
-                .map(|last| [one.as_slice(), &[last]].concat())
-                .collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(extend).collect();
+        let mut longer = Vec::new();
+        for one in &all {
+            for last in 0..packets as i64 {
+                longer.push([one.as_slice(), &[last]].concat());
+            }
+        }
+        all = longer;
     }
     // Keep assignments that use every number from 0 to the greatest.
     all.retain(|one| {
-        (0..one.iter().max().map_or(0, |most| *most)).all(|number| one.contains(&number))
+        let greatest = one.iter().max().copied().unwrap_or(0);
+        (0..greatest).all(|number| one.contains(&number))
     });
     all
 }

@@ -101,7 +101,8 @@ impl fmt::Display for NotViable {
             } => {
                 write!(
                     formatter,
-                    "packet {packet} at {node}: arrival {given} given, {follows} follows from its input time and path"
+                    "packet {packet} at {node}: arrival {given} given, {follows} follows from its \
+                     input time and path"
                 )
             }
             Self::Early {
@@ -112,7 +113,8 @@ impl fmt::Display for NotViable {
             } => {
                 write!(
                     formatter,
-                    "packet {packet} at {node}: scheduled at {start}, before its last bit is there at {arrival}"
+                    "packet {packet} at {node}: scheduled at {start}, before its last bit is there \
+                     at {arrival}"
                 )
             }
             Self::Preempted {
@@ -124,7 +126,8 @@ impl fmt::Display for NotViable {
             } => {
                 write!(
                     formatter,
-                    "packet {packet} at {node}: sent from {start} to {end}, not in one piece of {transmission}"
+                    "packet {packet} at {node}: sent from {start} to {end}, not in one piece of \
+                     {transmission}"
                 )
             }
             Self::Overlap {
@@ -136,7 +139,8 @@ impl fmt::Display for NotViable {
             } => {
                 write!(
                     formatter,
-                    "node {node}: {second} is scheduled at {start}, while {first} is sent until {end}"
+                    "node {node}: {second} is scheduled at {start}, while {first} is sent until \
+                     {end}"
                 )
             }
         }
@@ -149,8 +153,11 @@ impl Schedule {
     /// Builds a schedule from o(p, a) of each packet and hop: arrivals and ends are derived. Hops
     /// without a time are left out.
     pub fn from_starts(network: &Network, starts: &[Vec<u64>]) -> Self {
-        let of_packet = |(packet, starts): (usize, &Vec<u64>)| {
-            let about = &network.packets()[packet];
+        let mut schedule = Vec::new();
+        for (packet, starts) in starts.iter().enumerate() {
+            let Some(about) = network.packets().get(packet) else {
+                break;
+            };
             let mut arrival = about.input;
             let mut stays = Vec::new();
             for (hop, &start) in starts.iter().enumerate().take(about.path.len()) {
@@ -160,18 +167,12 @@ impl Schedule {
                     start,
                     end,
                 });
-                arrival = end + about.path.get(hop + 1).map_or(0, |next| next.propagation);
+                // i(p, a) at the next hop.
+                arrival = end + about.propagation_after(hop);
             }
-            stays
-        };
-        Self(
-            starts
-                .iter()
-                .enumerate()
-                .take(network.packets().len())
-                .map(of_packet)
-                .collect(),
-        )
+            schedule.push(stays);
+        }
+        Self(schedule)
     }
 
     /// Tests if some collection of non-preemptive schedulers produces the schedule: each arrival
@@ -184,12 +185,15 @@ impl Schedule {
         for packet in 0..network.packets().len() {
             self.check_packet(network, packet)?;
         }
-        (0..network.nodes().len()).try_for_each(|node| self.check_node(network, node))
+        for node in 0..network.nodes().len() {
+            self.check_node(network, node)?;
+        }
+        Ok(())
     }
 
     fn check_packet(&self, network: &Network, number: usize) -> Result<(), NotViable> {
         let about = &network.packets()[number];
-        let stays = self.0.get(number).map_or(&[][..], Vec::as_slice);
+        let stays: &[Stay] = self.0.get(number).map(Vec::as_slice).unwrap_or_default();
         let packet = about.name.clone();
         if stays.len() != about.path.len() {
             return Err(NotViable::Hops {
@@ -199,15 +203,12 @@ impl Schedule {
             });
         }
         let mut follows = about.input;
-        for (
-            hop,
-            &Stay {
+        for (hop, stay) in stays.iter().enumerate() {
+            let Stay {
                 arrival,
                 start,
                 end,
-            },
-        ) in stays.iter().enumerate()
-        {
+            } = *stay;
             let node = network.nodes()[about.path[hop].node].name.clone();
             let transmission = network.transmission(number, hop);
             if arrival != follows {
@@ -235,7 +236,7 @@ impl Schedule {
                     transmission,
                 });
             }
-            follows = end + about.path.get(hop + 1).map_or(0, |next| next.propagation);
+            follows = end + about.propagation_after(hop);
         }
         Ok(())
     }
@@ -244,14 +245,11 @@ impl Schedule {
         for pair in self.at_node(network, node).windows(2) {
             let [(first, one), (second, other)] = [pair[0], pair[1]];
             if other.start < one.end {
-                let name = |packet: usize| network.packets()[packet].name.clone();
-                let first = name(first);
-                let second = name(second);
                 return Err(NotViable::Overlap {
                     node: network.nodes()[node].name.clone(),
-                    first,
+                    first: network.packets()[first].name.clone(),
                     end: one.end,
-                    second,
+                    second: network.packets()[second].name.clone(),
                     start: other.start,
                 });
             }
@@ -261,40 +259,37 @@ impl Schedule {
 
     /// Packets at a node with their stays, ordered by departure of the first bit.
     pub(super) fn at_node(&self, network: &Network, node: usize) -> Vec<(usize, Stay)> {
-        let of_packet = |(packet, stays): (usize, &Vec<Stay>)| {
-            let hop = network.packets()[packet]
-                .path
-                .iter()
-                .position(|hop| hop.node == node)?;
-            Some((packet, *stays.get(hop)?))
-        };
-        let mut stays: Vec<_> = self.0.iter().enumerate().filter_map(of_packet).collect();
-        stays.sort_by_key(|(packet, stay)| (stay.start, *packet));
-        stays
+        let mut at_node = Vec::new();
+        for (packet, stays) in self.0.iter().enumerate() {
+            if let Some(hop) = network.packets()[packet].hop_at(node)
+                && let Some(stay) = stays.get(hop)
+            {
+                at_node.push((packet, *stay));
+            }
+        }
+        at_node.sort_by_key(|(packet, stay)| (stay.start, *packet));
+        at_node
     }
 
     /// True if a node idles while a packet waits there.
     pub fn idles(&self, network: &Network) -> bool {
-        let at_node = |node: usize| {
+        for node in 0..network.nodes().len() {
             let stays = self.at_node(network, node);
-            // From a packet's arrival to its start, other packets must occupy the link without a
-            // gap.
-            stays.iter().any(|(_, waiting)| {
-                let taken_until = |now: u64, (_, other): &(usize, Stay)| {
-                    if other.start <= now {
-                        now.max(other.end)
-                    } else {
-                        now
+            for (index, (_, waiting)) in stays.iter().enumerate() {
+                // From a packet's arrival to its start, the packets sent before it must occupy the
+                // link without a gap.
+                let mut taken_until = waiting.arrival;
+                for (_, other) in &stays[..index] {
+                    if other.start <= taken_until {
+                        taken_until = taken_until.max(other.end);
                     }
-                };
-                stays
-                    .iter()
-                    .take_while(|(_, other)| other.start < waiting.start)
-                    .fold(waiting.arrival, taken_until)
-                    < waiting.start
-            })
-        };
-        (0..network.nodes().len()).any(at_node)
+                }
+                if taken_until < waiting.start {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// o(p): exit of a packet's last bit from the network.
@@ -320,21 +315,26 @@ impl Schedule {
 
     /// Packets that leave later than in the original, with the difference.
     pub fn overdue(&self, original: &Self) -> Vec<(usize, u64)> {
-        let late = |packet: usize| {
-            self.exit(packet)
-                .checked_sub(original.exit(packet))
-                .filter(|by| *by > 0)
-                .map(|by| (packet, by))
-        };
-        (0..self.0.len()).filter_map(late).collect()
+        let mut overdue = Vec::new();
+        for packet in 0..self.0.len() {
+            let exit = self.exit(packet);
+            let due = original.exit(packet);
+            if exit > due {
+                overdue.push((packet, exit - due));
+            }
+        }
+        overdue
     }
 
     /// Pairs of packet and hop with a later arrival than in the original.
     pub fn late_arrivals(&self, original: &Self) -> Vec<(usize, usize)> {
-        let is_late = |&(packet, hop): &(usize, usize)| {
-            self.0[packet][hop].arrival > original.0[packet][hop].arrival
-        };
-        self.hops().filter(is_late).collect()
+        let mut late = Vec::new();
+        for (packet, hop) in self.hops() {
+            if self.0[packet][hop].arrival > original.0[packet][hop].arrival {
+                late.push((packet, hop));
+            }
+        }
+        late
     }
 
     /// All pairs of packet and hop.

@@ -51,10 +51,12 @@ impl Question {
 
     /// Finds a question by name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, question)| question)
+        for (known, question) in Self::ALL {
+            if known == name {
+                return Some(question);
+            }
+        }
+        None
     }
 }
 
@@ -126,44 +128,42 @@ impl Search {
     /// Limits out of range, or a reading that does not fit the question.
     pub fn run(&self) -> Result<Outcome, Invalid> {
         self.check()?;
-        let ranks: Vec<_> = (0..=load::MOST)
-            .map(|packets| {
-                if self.asks_for(packets) {
-                    ranks(packets)
-                } else {
-                    Vec::new()
-                }
-            })
-            .collect();
+        // By number of packets.
+        let mut all_ranks = vec![Vec::new(); load::MOST + 1];
+        for (packets, of_count) in all_ranks.iter_mut().enumerate() {
+            if self.asks_for(packets) {
+                *of_count = ranks(packets);
+            }
+        }
         let mut covered = Vec::new();
         let mut pairs = pairs::Pairs::default();
         for bounds in &self.bounds {
-            for (nodes, exit) in (1..=bounds.nodes)
-                .flat_map(|nodes| (1..=bounds.exit).map(move |exit| (nodes, exit)))
-            {
-                let cell = Cell {
-                    packets: bounds.packets,
-                    nodes,
-                    exit: exit as u8,
-                    delay: bounds.delay as u8,
-                };
-                let mut size = Covered {
-                    packets: bounds.packets,
-                    nodes,
-                    exit,
-                    loads: 0,
-                    failing: 0,
-                };
-                let found = match self.question {
-                    Question::NoScheduler => self.pair(cell, &mut size, &mut pairs),
-                    _ => self.single(cell, &ranks[cell.packets], &mut size),
-                };
-                covered.push(size);
-                if let Some(cases) = found {
-                    return Ok(Outcome {
-                        found: Some(Found { cases, size }),
-                        covered,
-                    });
+            for nodes in 1..=bounds.nodes {
+                for exit in 1..=bounds.exit {
+                    let cell = Cell {
+                        packets: bounds.packets,
+                        nodes,
+                        exit: exit as u8,
+                        delay: bounds.delay as u8,
+                    };
+                    let mut size = Covered {
+                        packets: bounds.packets,
+                        nodes,
+                        exit,
+                        loads: 0,
+                        failing: 0,
+                    };
+                    let found = match self.question {
+                        Question::NoScheduler => self.pair(cell, &mut size, &mut pairs),
+                        _ => self.single(cell, &all_ranks[cell.packets], &mut size),
+                    };
+                    covered.push(size);
+                    if let Some(cases) = found {
+                        return Ok(Outcome {
+                            found: Some(Found { cases, size }),
+                            covered,
+                        });
+                    }
                 }
             }
         }
@@ -233,11 +233,13 @@ impl Search {
             if self.may_be_within(load) && self.fails(load, ranks) {
                 size.failing += 1;
                 let rank = (load.delay(), load.hops());
-                if best.as_ref().is_none_or(|(least, _)| rank < *least) {
-                    best = self
-                        .original(load)
-                        .map(|original| (rank, (load.network(), original)))
-                        .or_else(|| best.take());
+                let is_smaller = match &best {
+                    Some((least, _)) => rank < *least,
+                    None => true,
+                };
+                // A load counts if it is viable.
+                if is_smaller && let Some(original) = self.original(load) {
+                    best = Some((rank, (load.network(), original)));
                 }
             }
         });
@@ -256,11 +258,11 @@ impl Search {
                 size.failing += u64::from(pairs.add(load));
             }
         });
-        let case = |load: &Load| {
-            self.original(load)
-                .map(|original| (load.network(), original))
-        };
-        pairs.found()?.iter().map(case).collect()
+        let mut cases = Vec::new();
+        for load in pairs.found()? {
+            cases.push((load.network(), self.original(load)?));
+        }
+        Some(cases)
     }
 
     /// A bound on congestion points without a run.
@@ -333,25 +335,21 @@ fn fails_by(load: &Load, key: impl Fn(usize, usize) -> i32) -> bool {
 /// All rankings of packets: priorities, possibly equal, and a strict order for packets of equal
 /// priority that arrive at the same instant.
 fn ranks(packets: usize) -> Vec<Vec<(i32, i32)>> {
-    let (priorities, ties) = (priorities(packets), priorities(packets));
-    let strict: Vec<_> = ties
-        .iter()
-        .filter(|ties| {
-            ties.iter()
-                .max()
-                .is_none_or(|most| *most + 1 == packets as i64)
-        })
-        .collect();
-    let pairs = priorities
-        .iter()
-        .flat_map(|priorities| strict.iter().map(move |ties| (priorities, ties)));
-    pairs
-        .map(|(priorities, ties)| {
-            priorities
-                .iter()
-                .zip(ties.iter())
-                .map(|(one, tie)| (*one as i32, *tie as i32))
-                .collect()
-        })
-        .collect()
+    let all = priorities(packets);
+    let mut ranks = Vec::new();
+    for priorities in &all {
+        for ties in &all {
+            // A strict order has as many different numbers as packets.
+            let most = ties.iter().max().copied().unwrap_or(-1);
+            if most + 1 != packets as i64 {
+                continue;
+            }
+            let mut rank = Vec::new();
+            for (priority, tie) in priorities.iter().zip(ties) {
+                rank.push((*priority as i32, *tie as i32));
+            }
+            ranks.push(rank);
+        }
+    }
+    ranks
 }

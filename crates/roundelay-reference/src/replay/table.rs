@@ -18,9 +18,11 @@ pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
                 ))
             })?;
         } else {
-            let node = nodes.iter().position(|node| node.name == word);
-            let node =
-                node.ok_or_else(|| Invalid(format!("path '{text}': no node is called '{word}'")))?;
+            let Some(node) = nodes.iter().position(|node| node.name == word) else {
+                return Err(Invalid(format!(
+                    "path '{text}': no node is called '{word}'"
+                )));
+            };
             path.push(Hop {
                 node,
                 propagation: core::mem::take(&mut propagation),
@@ -58,119 +60,65 @@ impl Schedule {
         network: &Network,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, Invalid> {
-        let mut stays: Vec<Vec<Option<Stay>>> = network
-            .packets()
-            .iter()
-            .map(|packet| vec![None; packet.path.len()])
-            .collect();
-        for (name, row) in rows {
-            let wrong = |what: String| Invalid(format!("{name} = \"{row}\": {what}"));
-            let node = network
-                .node(name)
-                .ok_or_else(|| wrong("no node is called so".to_owned()))?;
-            for entry in row
-                .split_inclusive(')')
-                .map(|entry| entry.trim_start_matches([',', ' ']))
-                .filter(|entry| !entry.is_empty())
-            {
-                let (packet, stay) = read_entry(network, entry).map_err(wrong)?;
-                let hop = network.packets()[packet]
-                    .path
-                    .iter()
-                    .position(|hop| hop.node == node);
-                let hop = hop.ok_or_else(|| {
-                    wrong(format!(
-                        "{} does not pass this node",
-                        network.packets()[packet].name
-                    ))
-                })?;
-                let (arrival, start) = stay;
-                let stay = Stay {
-                    arrival,
-                    start,
-                    end: start + network.transmission(packet, hop),
-                };
-                if stays[packet][hop].replace(stay).is_some() {
-                    return Err(wrong(format!(
-                        "{} stands there twice",
-                        network.packets()[packet].name
-                    )));
-                }
-            }
+        let mut stays = Vec::new();
+        for packet in network.packets() {
+            stays.push(vec![None; packet.path.len()]);
         }
-        let complete = |(packet, stays): (usize, Vec<Option<Stay>>)| {
-            let missing = |hop: usize| {
-                let about = &network.packets()[packet];
-                Invalid(format!(
-                    "packet {} has no entry at {}",
-                    about.name,
-                    network.nodes()[about.path[hop].node].name
-                ))
-            };
-            stays
-                .into_iter()
-                .enumerate()
-                .map(|(hop, stay)| stay.ok_or_else(|| missing(hop)))
-                .collect()
-        };
-        Ok(Self(
-            stays
-                .into_iter()
-                .enumerate()
-                .map(complete)
-                .collect::<Result<_, _>>()?,
-        ))
+        for (name, row) in rows {
+            read_row(network, name, row, &mut stays)
+                .map_err(|fault| Invalid(format!("{name} = \"{row}\": {fault}")))?;
+        }
+        let mut schedule = Vec::new();
+        for (packet, stays) in network.packets().iter().zip(stays) {
+            let mut complete = Vec::new();
+            for (hop, stay) in packet.path.iter().zip(stays) {
+                let Some(stay) = stay else {
+                    let node = &network.nodes()[hop.node].name;
+                    return Err(Invalid(format!(
+                        "packet {} has no entry at {node}",
+                        packet.name
+                    )));
+                };
+                complete.push(stay);
+            }
+            schedule.push(complete);
+        }
+        Ok(Self(schedule))
     }
 
     /// Rows as read by [`Self::read`], without unused nodes; `a(0, 1 to 5)` for an interrupted
     /// packet.
     pub fn rows(&self, network: &Network) -> Vec<(String, String)> {
-        let row = |node: usize| {
-            let entry = |(packet, stay): &(usize, Stay)| {
-                let hop = self.0[*packet]
-                    .iter()
-                    .position(|other| other == stay)
-                    .unwrap_or(0);
-                let name = &network.packets()[*packet].name;
-                let Stay {
-                    arrival,
-                    start,
-                    end,
-                } = stay;
-                let is_whole = *end == start + network.transmission(*packet, hop);
-                if is_whole {
-                    format!("{name}({arrival}, {start})")
-                } else {
-                    format!("{name}({arrival}, {start} to {end})")
-                }
-            };
-            let entries: Vec<String> = self.at_node(network, node).iter().map(entry).collect();
-            (network.nodes()[node].name.clone(), entries.join(", "))
-        };
-        (0..network.nodes().len())
-            .map(row)
-            .filter(|(_, entries)| !entries.is_empty())
-            .collect()
+        let mut rows = Vec::new();
+        for (node, about) in network.nodes().iter().enumerate() {
+            let mut entries = Vec::new();
+            for (packet, stay) in self.at_node(network, node) {
+                entries.push(entry(network, packet, node, &stay));
+            }
+            if !entries.is_empty() {
+                rows.push((about.name.clone(), entries.join(", ")));
+            }
+        }
+        rows
     }
 
     /// The network and a schedule, a line each, to check by hand.
     pub fn lines(&self, network: &Network) -> Vec<String> {
-        let name = |node: usize| network.nodes()[node].name.as_str();
-        let nodes: Vec<String> = network
-            .nodes()
-            .iter()
-            .map(|node| format!("{} T={}", node.name, node.transmission))
-            .collect();
+        let mut nodes = Vec::new();
+        for node in network.nodes() {
+            nodes.push(format!("{} T={}", node.name, node.transmission));
+        }
         let mut lines = vec![format!("nodes: {}", nodes.join(", "))];
         for (number, packet) in network.packets().iter().enumerate() {
-            let hop = |hop: &Hop| {
+            let mut path = Vec::new();
+            for hop in &packet.path {
+                let node = &network.nodes()[hop.node].name;
                 if hop.propagation > 0 {
-                    format!("+{} {}", hop.propagation, name(hop.node))
+                    path.push(format!("+{} {node}", hop.propagation));
                 } else {
-                    name(hop.node).to_owned()
+                    path.push(node.clone());
                 }
-            };
-            let path: Vec<String> = packet.path.iter().map(hop).collect();
+            }
             let len = if packet.len == 1 {
                 String::new()
             } else {
@@ -186,27 +134,22 @@ impl Schedule {
             ));
         }
         lines.push("original, packet(arrival, scheduling):".to_owned());
-        lines.extend(
-            self.rows(network)
-                .into_iter()
-                .map(|(node, row)| format!("  {node}: {row}")),
-        );
+        for (node, row) in self.rows(network) {
+            lines.push(format!("  {node}: {row}"));
+        }
         lines
     }
 
     /// Lines of a replay of `original`: rows, and the overdue packets.
     pub fn replay_lines(&self, network: &Network, original: &Self, rule: &str) -> Vec<String> {
         let mut lines = vec![format!("replay by {rule}:")];
-        lines.extend(
-            self.rows(network)
-                .into_iter()
-                .map(|(node, row)| format!("  {node}: {row}")),
-        );
-        let late = self.overdue(original);
-        let late: Vec<String> = late
-            .iter()
-            .map(|(packet, by)| format!("{} by {by}", network.packets()[*packet].name))
-            .collect();
+        for (node, row) in self.rows(network) {
+            lines.push(format!("  {node}: {row}"));
+        }
+        let mut late = Vec::new();
+        for (packet, by) in self.overdue(original) {
+            late.push(format!("{} by {by}", network.packets()[packet].name));
+        }
         lines.push(if late.is_empty() {
             "  no packet is overdue".to_owned()
         } else {
@@ -216,24 +159,79 @@ impl Schedule {
     }
 }
 
+/// Writes `a(0, 1)`, or `a(0, 1 to 5)` if the packet was interrupted.
+fn entry(network: &Network, packet: usize, node: usize, stay: &Stay) -> String {
+    let about = &network.packets()[packet];
+    let Stay {
+        arrival,
+        start,
+        end,
+    } = stay;
+    let transmission = about.len * network.nodes()[node].transmission;
+    if *end == start + transmission {
+        format!("{}({arrival}, {start})", about.name)
+    } else {
+        format!("{}({arrival}, {start} to {end})", about.name)
+    }
+}
+
+/// Reads the entries of a node's row into `stays`, by packet and hop.
+fn read_row(
+    network: &Network,
+    name: &str,
+    row: &str,
+    stays: &mut [Vec<Option<Stay>>],
+) -> Result<(), String> {
+    let node = network.node(name).ok_or("no node is called so")?;
+    for entry in row.split_inclusive(')') {
+        let entry = entry.trim_start_matches([',', ' ']);
+        if entry.is_empty() {
+            continue;
+        }
+        let (packet, arrival, start) = read_entry(network, entry)?;
+        let about = &network.packets()[packet];
+        let Some(hop) = about.hop_at(node) else {
+            return Err(format!("{} does not pass this node", about.name));
+        };
+        let stay = Stay {
+            arrival,
+            start,
+            end: start + network.transmission(packet, hop),
+        };
+        if stays[packet][hop].replace(stay).is_some() {
+            return Err(format!("{} stands there twice", about.name));
+        }
+    }
+    Ok(())
+}
+
 /// Reads `a(0, 1)`: a packet, its arrival and its start.
-fn read_entry(network: &Network, entry: &str) -> Result<(usize, (u64, u64)), String> {
-    let parts = entry
-        .strip_suffix(')')
-        .and_then(|entry| entry.split_once('('))
-        .and_then(|(name, times)| Some((name, times.split_once(',')?)));
-    let (name, (arrival, start)) =
-        parts.ok_or_else(|| format!("'{entry}': expected packet(arrival, scheduling)"))?;
+fn read_entry(network: &Network, entry: &str) -> Result<(usize, u64, u64), String> {
+    let Some((name, arrival, start)) = split_entry(entry) else {
+        return Err(format!("'{entry}': expected packet(arrival, scheduling)"));
+    };
     let packet = network
         .packet(name.trim())
         .ok_or_else(|| format!("no packet is called '{}'", name.trim()))?;
-    let time = |text: &str| match text.trim().parse::<u64>() {
-        Ok(time) if time <= super::LARGEST * super::LARGEST => Ok(time),
+    let arrival = read_time(entry, arrival)?;
+    let start = read_time(entry, start)?;
+    Ok((packet, arrival, start))
+}
+
+/// The three texts of `a(0, 1)`.
+fn split_entry(entry: &str) -> Option<(&str, &str, &str)> {
+    let (name, times) = entry.strip_suffix(')')?.split_once('(')?;
+    let (arrival, start) = times.split_once(',')?;
+    Some((name, arrival, start))
+}
+
+fn read_time(entry: &str, text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let most = super::LARGEST * super::LARGEST;
+    match text.parse() {
+        Ok(time) if time <= most => Ok(time),
         _ => Err(format!(
-            "'{entry}': '{}': expected a whole number of units, 0 to {}",
-            text.trim(),
-            super::LARGEST * super::LARGEST
+            "'{entry}': '{text}': expected a whole number of units, 0 to {most}"
         )),
-    };
-    Ok((packet, (time(arrival)?, time(start)?)))
+    }
 }

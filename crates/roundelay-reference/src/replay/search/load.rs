@@ -29,6 +29,15 @@ impl Attributes {
         self.nodes[usize::from(self.hops) - 1]
     }
 
+    /// Number of nodes on the path that another packet passes too.
+    fn shared(&self, passed: &[u8; MOST]) -> usize {
+        let mut shared = 0;
+        for node in self.path() {
+            shared += usize::from(passed[usize::from(*node)] > 1);
+        }
+        shared
+    }
+
     /// Earliest arrival at a node.
     pub(super) fn earliest(&self, node: u8) -> Option<u8> {
         let hop = self.path().iter().position(|other| *other == node)?;
@@ -57,88 +66,87 @@ impl Load {
 
     /// Sum of all propagation delays.
     pub(super) fn delay(&self) -> u32 {
-        self.0
-            .iter()
-            .flat_map(|attributes| attributes.delays)
-            .map(u32::from)
-            .sum()
+        let mut sum = 0;
+        for attributes in &self.0 {
+            for delay in attributes.delays {
+                sum += u32::from(delay);
+            }
+        }
+        sum
     }
 
     /// Sum of the hops of all packets.
     pub(super) fn hops(&self) -> usize {
-        self.0
-            .iter()
-            .map(|attributes| usize::from(attributes.hops))
-            .sum()
+        let mut sum = 0;
+        for attributes in &self.0 {
+            sum += usize::from(attributes.hops);
+        }
+        sum
     }
 
+    /// Number of packets that pass each node.
     fn passed(&self) -> [u8; MOST] {
         let mut passed = [0; MOST];
-        self.0
-            .iter()
-            .flat_map(Attributes::path)
-            .for_each(|node| passed[usize::from(*node)] += 1);
+        for attributes in &self.0 {
+            for node in attributes.path() {
+                passed[usize::from(*node)] += 1;
+            }
+        }
         passed
     }
 
     /// Maximum number of shared nodes on a packet's path.
     pub(super) fn most_shared(&self) -> usize {
         let passed = self.passed();
-        let shared = |attributes: &Attributes| {
-            attributes
-                .path()
-                .iter()
-                .filter(|node| passed[usize::from(**node)] > 1)
-                .count()
-        };
-        self.0.iter().map(shared).max().unwrap_or(0)
+        let mut most = 0;
+        for attributes in &self.0 {
+            most = most.max(attributes.shared(&passed));
+        }
+        most
     }
 
     /// True if each packet shares a node with another.
     fn is_joined(&self) -> bool {
         let passed = self.passed();
-        self.packets() == 1
-            || self.0.iter().all(|attributes| {
-                attributes
-                    .path()
-                    .iter()
-                    .any(|node| passed[usize::from(*node)] > 1)
-            })
+        self.packets() == 1 || self.0.iter().all(|packet| packet.shared(&passed) > 0)
     }
 
     fn nodes(&self) -> usize {
-        self.0
-            .iter()
-            .flat_map(Attributes::path)
-            .max()
-            .map_or(0, |node| usize::from(*node) + 1)
+        let mut nodes = 0;
+        for attributes in &self.0 {
+            for node in attributes.path() {
+                nodes = nodes.max(usize::from(*node) + 1);
+            }
+        }
+        nodes
     }
 
     /// Converts to the general model: packets a, b, c, ..., nodes α0, α1, ....
     pub(super) fn network(&self) -> Network {
-        let nodes = (0..self.nodes())
-            .map(|number| Node {
+        let mut nodes = Vec::new();
+        for number in 0..self.nodes() {
+            nodes.push(Node {
                 name: format!("α{number}"),
                 transmission: 1,
-            })
-            .collect();
-        let hop = |(node, delay): (&u8, &u8)| Hop {
-            node: usize::from(*node),
-            propagation: u64::from(*delay),
-        };
-        let packet = |(number, attributes): (u8, &Attributes)| Packet {
-            name: char::from(b'a' + number).to_string(),
-            input: attributes.input.into(),
-            len: 1,
-            path: attributes
-                .path()
-                .iter()
-                .zip(&attributes.delays)
-                .map(hop)
-                .collect(),
-        };
-        Network::new(nodes, (0..).zip(&self.0).map(packet).collect())
-            .expect("loads are within the ranges of networks")
+            });
+        }
+        let mut packets = Vec::new();
+        for (name, attributes) in (b'a'..).zip(&self.0) {
+            let mut path = Vec::new();
+            for (node, delay) in attributes.path().iter().zip(attributes.delays) {
+                path.push(Hop {
+                    node: usize::from(*node),
+                    propagation: u64::from(delay),
+                });
+            }
+            packets.push(Packet {
+                name: char::from(name).to_string(),
+                input: attributes.input.into(),
+                len: 1,
+                path,
+            });
+        }
+        Network::new(nodes, packets).expect("loads are within the ranges of networks")
     }
 }
 
@@ -176,28 +184,34 @@ fn extend(
         }
         return;
     }
-    for (place, attributes) in all.iter().enumerate().skip(from) {
+    for (index, attributes) in all.iter().enumerate().skip(from) {
         // Two packets cannot leave a node at the same time.
-        if load
+        let collides = load
             .0
             .iter()
-            .any(|other| other.exit == attributes.exit && other.last() == attributes.last())
-        {
+            .any(|other| other.exit == attributes.exit && other.last() == attributes.last());
+        if collides {
             continue;
         }
-        let mut now_used = used;
-        let is_numbered = attributes.path().iter().all(|node| {
-            let is_next = *node <= now_used;
-            now_used = now_used.max(*node + 1);
-            is_next
-        });
-        if !is_numbered {
+        let Some(now_used) = used_after(used, attributes.path()) else {
             continue;
-        }
+        };
         load.0.push(*attributes);
-        extend(cell, all, place, now_used, load, visit);
+        extend(cell, all, index, now_used, load, visit);
         load.0.pop();
     }
+}
+
+/// Number of nodes in use with this path too; None if a new node does not have the next number.
+fn used_after(used: u8, path: &[u8]) -> Option<u8> {
+    let mut used = used;
+    for node in path {
+        if *node > used {
+            return None;
+        }
+        used = used.max(*node + 1);
+    }
+    Some(used)
 }
 
 /// All attributes within a cell, the longest paths first.
@@ -226,15 +240,17 @@ fn attributes(cell: Cell) -> Vec<Attributes> {
 
 /// Paths of `hops` different nodes.
 fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
-    let mut paths = vec![Vec::new()];
+    let mut paths: Vec<Vec<u8>> = vec![Vec::new()];
     for _ in 0..hops {
-        let extend = |path: &Vec<u8>| {
-            let others = (0..nodes as u8).filter(|node| !path.contains(node));
-            others
-                .map(|node| [path.as_slice(), &[node]].concat())
-                .collect::<Vec<_>>()
-        };
-        paths = paths.iter().flat_map(extend).collect();
+        let mut longer = Vec::new();
+        for path in &paths {
+            for node in 0..nodes as u8 {
+                if !path.contains(&node) {
+                    longer.push([path.as_slice(), &[node]].concat());
+                }
+            }
+        }
+        paths = longer;
     }
     paths.iter().map(|path| padded(path)).collect()
 }
@@ -243,14 +259,13 @@ fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
 fn delays(hops: usize, most: u8) -> Vec<[u8; MOST]> {
     let mut delays = vec![vec![0]];
     for _ in 1..hops {
-        delays = delays
-            .iter()
-            .flat_map(|one: &Vec<u8>| {
-                (0..=most)
-                    .map(|delay| [one.as_slice(), &[delay]].concat())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let mut longer = Vec::new();
+        for one in &delays {
+            for delay in 0..=most {
+                longer.push([one.as_slice(), &[delay]].concat());
+            }
+        }
+        delays = longer;
     }
     delays.iter().map(|one| padded(one)).collect()
 }

@@ -26,38 +26,30 @@ impl Pairs {
             // A replay in whole units is also a replay in pieces.
             if !is_feasible(load, 1, Some(first)) && !is_feasible(load, GRAIN, Some(first)) {
                 demands = true;
-                for (place, ordered) in [
-                    relabelled(load, first, second),
-                    relabelled(load, second, first),
-                ]
-                .into_iter()
-                .enumerate()
-                {
-                    self.insert(place, ordered);
-                }
+                self.insert(0, relabelled(load, first, second));
+                self.insert(1, relabelled(load, second, first));
             }
         }
         demands
     }
 
-    fn insert(&mut self, place: usize, load: Load) {
+    /// Keeps the load if it has fewer hops than a known one. The first packet of a load goes first
+    /// if `order` is 0, and the second if `order` is 1.
+    fn insert(&mut self, order: usize, load: Load) {
         let entry = self.loads.entry([load.0[0], load.0[1]]).or_default();
-        if entry[place]
-            .as_ref()
-            .is_some_and(|known| known.hops() <= load.hops())
+        if let Some(known) = &entry[order]
+            && known.hops() <= load.hops()
         {
             return;
         }
-        entry[place] = Some(load);
-        let hops = |loads: &[Load; 2]| loads[0].hops() + loads[1].hops();
+        entry[order] = Some(load);
         if let [Some(one), Some(other)] = entry {
-            let pair = [one.clone(), other.clone()];
-            if self
-                .found
-                .as_ref()
-                .is_none_or(|known| hops(&pair) < hops(known))
-            {
-                self.found = Some(pair);
+            let has_fewer_hops = match &self.found {
+                Some([first, second]) => one.hops() + other.hops() < first.hops() + second.hops(),
+                None => true,
+            };
+            if has_fewer_hops {
+                self.found = Some([one.clone(), other.clone()]);
             }
         }
     }
@@ -71,51 +63,52 @@ impl Pairs {
 /// Pairs of packets, in both orders, that enter at the same node and instant before any other
 /// packet can be there.
 fn pairs(load: &Load) -> Vec<(usize, usize)> {
-    let packets = &load.0;
-    let are_alone = |&(first, second): &(usize, usize)| {
-        let one = &packets[first];
-        let other = &packets[second];
-        let node = one.nodes[0];
-        let comes_before =
-            |third: &Attributes| third.earliest(node).is_some_and(|at| at <= one.input);
-        let others = || {
-            packets
-                .iter()
-                .enumerate()
-                .filter(|(number, _)| *number != first && *number != second)
-                .map(|(_, third)| third)
-        };
-        first != second
-            && other.nodes[0] == node
-            && other.input == one.input
-            && !others().any(comes_before)
-    };
-    (0..packets.len())
-        .flat_map(|first| (0..packets.len()).map(move |second| (first, second)))
-        .filter(are_alone)
-        .collect()
+    let mut pairs = Vec::new();
+    for first in 0..load.packets() {
+        for second in 0..load.packets() {
+            if first != second && enter_alone(&load.0, first, second) {
+                pairs.push((first, second));
+            }
+        }
+    }
+    pairs
+}
+
+fn enter_alone(packets: &[Attributes], first: usize, second: usize) -> bool {
+    let one = &packets[first];
+    let other = &packets[second];
+    let node = one.nodes[0];
+    if other.nodes[0] != node || other.input != one.input {
+        return false;
+    }
+    for (number, third) in packets.iter().enumerate() {
+        if number != first
+            && number != second
+            && let Some(arrival) = third.earliest(node)
+            && arrival <= one.input
+        {
+            return false;
+        }
+    }
+    true
 }
 
 /// The same load with these two packets first, and nodes numbered by first use.
 fn relabelled(load: &Load, first: usize, second: usize) -> Load {
-    let others = (0..load.packets()).filter(|number| ![first, second].contains(number));
-    let mut packets: Vec<Attributes> = [first, second]
-        .into_iter()
-        .chain(others)
-        .map(|number| load.0[number])
-        .collect();
+    let mut packets = vec![load.0[first], load.0[second]];
+    for (number, attributes) in load.0.iter().enumerate() {
+        if number != first && number != second {
+            packets.push(*attributes);
+        }
+    }
     let mut names: Vec<u8> = Vec::new();
     for attributes in &mut packets {
-        for hop in 0..usize::from(attributes.hops) {
-            let node = attributes.nodes[hop];
-            let known = names
-                .iter()
-                .position(|name| *name == node)
-                .unwrap_or_else(|| {
-                    names.push(node);
-                    names.len() - 1
-                });
-            attributes.nodes[hop] = known as u8;
+        for node in &mut attributes.nodes[..usize::from(attributes.hops)] {
+            let known = names.iter().position(|name| name == node);
+            if known.is_none() {
+                names.push(*node);
+            }
+            *node = known.unwrap_or(names.len() - 1) as u8;
         }
     }
     Load(packets)

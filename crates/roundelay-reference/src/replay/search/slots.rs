@@ -18,11 +18,9 @@ impl State {
             hop: [0; MOST],
             ready: [0; MOST],
         };
-        state
-            .ready
-            .iter_mut()
-            .zip(&load.0)
-            .for_each(|(ready, packet)| *ready = packet.input);
+        for (packet, attributes) in load.0.iter().enumerate() {
+            state.ready[packet] = attributes.input;
+        }
         state
     }
 
@@ -30,8 +28,11 @@ impl State {
     fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
         let attributes = &load.0[packet];
         let hop = self.hop[packet];
-        (hop < attributes.hops && self.ready[packet] <= slot)
-            .then(|| usize::from(attributes.nodes[usize::from(hop)]))
+        if hop < attributes.hops && self.ready[packet] <= slot {
+            Some(usize::from(attributes.nodes[usize::from(hop)]))
+        } else {
+            None
+        }
     }
 
     fn send(&mut self, load: &Load, packet: usize, slot: u8) {
@@ -41,19 +42,25 @@ impl State {
     }
 
     fn is_over(&self, load: &Load) -> bool {
-        load.0
-            .iter()
-            .zip(self.hop)
-            .all(|(packet, hop)| hop == packet.hops)
+        for (packet, attributes) in load.0.iter().enumerate() {
+            if self.hop[packet] < attributes.hops {
+                return false;
+            }
+        }
+        true
     }
 
     /// True if, at the start of this slot, some packet can no longer be on time.
     fn is_late(&self, load: &Load, slot: u8) -> bool {
-        load.0.iter().enumerate().any(|(packet, attributes)| {
+        for (packet, attributes) in load.0.iter().enumerate() {
             let hop = self.hop[packet];
-            hop < attributes.hops
+            if hop < attributes.hops
                 && self.ready[packet].max(slot) + attributes.rest(hop.into()) > attributes.exit
-        })
+            {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -71,16 +78,14 @@ pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> 
         let mut best: [Option<(i32, usize)>; MOST] = [None; MOST];
         for packet in 0..load.packets() {
             if let Some(node) = state.waits_at(load, packet, slot) {
-                let rank = (
-                    key(packet, state.hop[packet].into(), state.ready[packet]),
-                    packet,
-                );
-                best[node] = Some(best[node].map_or(rank, |best| best.min(rank)));
+                let key = key(packet, state.hop[packet].into(), state.ready[packet]);
+                let rank = (key, packet);
+                best[node] = Some(best[node].unwrap_or(rank).min(rank));
             }
         }
-        best.into_iter()
-            .flatten()
-            .for_each(|(_, packet)| state.send(load, packet, slot));
+        for (_, packet) in best.into_iter().flatten() {
+            state.send(load, packet, slot);
+        }
     }
     true
 }
@@ -90,11 +95,12 @@ pub(super) fn is_on_time_with_some_ties(
     load: &Load,
     key: impl Fn(usize, usize, u8) -> i32,
 ) -> bool {
-    from(load, &key, State::new(load), 0, 0)
+    succeeds_from(load, &key, State::new(load), 0, 0)
 }
 
-/// The same from a slot on, after the nodes before `node` have sent in this slot.
-fn from(
+/// True if the packets can still be on time by smallest key, whichever of equal keys goes first.
+/// The nodes before `node` have sent in this slot, the others are next.
+fn succeeds_from(
     load: &Load,
     key: &impl Fn(usize, usize, u8) -> i32,
     state: State,
@@ -102,7 +108,7 @@ fn from(
     node: usize,
 ) -> bool {
     if node == MOST {
-        return from(load, key, state, slot + 1, 0);
+        return succeeds_from(load, key, state, slot + 1, 0);
     }
     if node == 0 {
         if state.is_over(load) {
@@ -112,19 +118,27 @@ fn from(
             return false;
         }
     }
-    let waiting =
-        || (0..load.packets()).filter(|packet| state.waits_at(load, *packet, slot) == Some(node));
-    let rank = |packet: usize| key(packet, state.hop[packet].into(), state.ready[packet]);
-    let Some(least) = waiting().map(rank).min() else {
-        return from(load, key, state, slot, node + 1);
+    // Keys of the packets that wait at the node.
+    let mut keys: [Option<i32>; MOST] = [None; MOST];
+    for packet in 0..load.packets() {
+        if state.waits_at(load, packet, slot) == Some(node) {
+            let hop = state.hop[packet].into();
+            keys[packet] = Some(key(packet, hop, state.ready[packet]));
+        }
+    }
+    let Some(least) = keys.into_iter().flatten().min() else {
+        return succeeds_from(load, key, state, slot, node + 1);
     };
-    waiting()
-        .filter(|packet| rank(*packet) == least)
-        .any(|packet| {
+    for packet in 0..load.packets() {
+        if keys[packet] == Some(least) {
             let mut next = state;
             next.send(load, packet, slot);
-            from(load, key, next, slot, node + 1)
-        })
+            if succeeds_from(load, key, next, slot, node + 1) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Visits all viable schedules with the exits of a load, as start times by packet and hop, until
@@ -144,11 +158,11 @@ pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool)
         .iter()
         .map(|packet| vec![u64::from(packet.exit - 1); packet.hops.into()])
         .collect();
-    place(load, 0, 0, &mut taken, &mut starts, &mut visit);
+    assign_slots(load, 0, 0, &mut taken, &mut starts, &mut visit);
 }
 
 /// Assigns a slot to a packet's hop, and to all hops after it. Last hops have their slots already.
-fn place(
+fn assign_slots(
     load: &Load,
     packet: usize,
     hop: usize,
@@ -166,14 +180,14 @@ fn place(
     };
     let latest = attributes.exit - attributes.rest(hop);
     if hop + 1 == usize::from(attributes.hops) {
-        return earliest <= latest && place(load, packet + 1, 0, taken, starts, visit);
+        return earliest <= latest && assign_slots(load, packet + 1, 0, taken, starts, visit);
     }
     let node = usize::from(attributes.nodes[hop]);
     for slot in earliest..=latest {
         if taken[node] & 1 << slot == 0 {
             taken[node] |= 1 << slot;
             starts[packet][hop] = slot.into();
-            let is_done = place(load, packet, hop + 1, taken, starts, visit);
+            let is_done = assign_slots(load, packet, hop + 1, taken, starts, visit);
             taken[node] &= !(1 << slot);
             if is_done {
                 return true;
@@ -186,18 +200,20 @@ fn place(
 /// True if some preemptive replay is on time when `late` arrives a piece of time late. A unit has
 /// `grain` pieces, with a preemption point after each.
 pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool {
-    let packet = |(number, attributes): (usize, &super::load::Attributes)| Partial {
-        hop: 0,
-        left: grain,
-        ready: u16::from(attributes.input) * grain + u16::from(late == Some(number)),
-    };
-    let state = load.0.iter().enumerate().map(packet).collect();
-    Pieces {
+    let mut state = Vec::new();
+    for (number, attributes) in load.0.iter().enumerate() {
+        state.push(Partial {
+            hop: 0,
+            left: grain,
+            ready: u16::from(attributes.input) * grain + u16::from(late == Some(number)),
+        });
+    }
+    let mut pieces = Pieces {
         load,
         grain,
         dead: HashSet::new(),
-    }
-    .can_finish(state, 0)
+    };
+    pieces.can_finish(state, 0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -217,9 +233,7 @@ struct Pieces<'a> {
 
 impl Pieces<'_> {
     fn can_finish(&mut self, state: Vec<Partial>, now: u16) -> bool {
-        let is_over =
-            |(partial, packet): (&Partial, &super::load::Attributes)| partial.hop == packet.hops;
-        if state.iter().zip(&self.load.0).all(is_over) {
+        if self.is_over(&state) {
             return true;
         }
         if self.is_late(&state, now) || self.dead.contains(&(now, state.clone())) {
@@ -228,10 +242,11 @@ impl Pieces<'_> {
         let mut next = vec![state.clone()];
         for node in 0..MOST {
             // Sending is never worse than idling: packets can be interrupted, and can wait later.
-            next = next
-                .into_iter()
-                .flat_map(|partly| self.send(&state, partly, node, now))
-                .collect();
+            let mut after = Vec::new();
+            for partly in next {
+                after.extend(self.send(&state, partly, node, now));
+            }
+            next = after;
         }
         let can = next.into_iter().any(|next| self.can_finish(next, now + 1));
         if !can {
@@ -240,14 +255,26 @@ impl Pieces<'_> {
         can
     }
 
-    fn is_late(&self, state: &[Partial], now: u16) -> bool {
-        state.iter().zip(&self.load.0).any(|(partial, packet)| {
-            partial.hop < packet.hops && {
-                let rest =
-                    (u16::from(packet.rest(partial.hop.into())) - 1) * self.grain + partial.left;
-                partial.ready.max(now) + rest > u16::from(packet.exit) * self.grain
+    fn is_over(&self, state: &[Partial]) -> bool {
+        for (partial, packet) in state.iter().zip(&self.load.0) {
+            if partial.hop < packet.hops {
+                return false;
             }
-        })
+        }
+        true
+    }
+
+    fn is_late(&self, state: &[Partial], now: u16) -> bool {
+        for (partial, packet) in state.iter().zip(&self.load.0) {
+            if partial.hop < packet.hops {
+                let hops_after = u16::from(packet.rest(partial.hop.into())) - 1;
+                let rest = hops_after * self.grain + partial.left;
+                if partial.ready.max(now) + rest > u16::from(packet.exit) * self.grain {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// The states after each choice of one node; waiting packets are those of `state`.
@@ -258,32 +285,35 @@ impl Pieces<'_> {
         node: usize,
         now: u16,
     ) -> Vec<Vec<Partial>> {
-        let waits = |number: &usize| {
-            let partial = &state[*number];
-            let packet = &self.load.0[*number];
-            partial.hop < packet.hops
+        let mut states = Vec::new();
+        for (number, partial) in state.iter().enumerate() {
+            let packet = &self.load.0[number];
+            let waits = partial.hop < packet.hops
                 && partial.ready <= now
-                && usize::from(packet.nodes[usize::from(partial.hop)]) == node
-        };
-        let waiting: Vec<usize> = (0..state.len()).filter(waits).collect();
-        if waiting.is_empty() {
-            return vec![partly];
-        }
-        let after = |number: usize| {
-            let mut next = partly.clone();
-            let partial = &mut next[number];
-            partial.left -= 1;
-            if partial.left == 0 {
-                let hop = usize::from(partial.hop) + 1;
-                let delay = self.load.0[number].delays.get(hop).copied().unwrap_or(0);
-                *partial = Partial {
-                    hop: hop as u8,
-                    left: self.grain,
-                    ready: now + 1 + u16::from(delay) * self.grain,
-                };
+                && usize::from(packet.nodes[usize::from(partial.hop)]) == node;
+            if waits {
+                let mut next = partly.clone();
+                self.send_piece(&mut next[number], number, now);
+                states.push(next);
             }
-            next
-        };
-        waiting.into_iter().map(after).collect()
+        }
+        if states.is_empty() {
+            states.push(partly);
+        }
+        states
+    }
+
+    /// Sends a piece of a packet. After the last piece the packet is on the way to its next hop.
+    fn send_piece(&self, partial: &mut Partial, number: usize, now: u16) {
+        partial.left -= 1;
+        if partial.left == 0 {
+            let hop = usize::from(partial.hop) + 1;
+            let delay = self.load.0[number].delays.get(hop).copied().unwrap_or(0);
+            *partial = Partial {
+                hop: hop as u8,
+                left: self.grain,
+                ready: now + 1 + u16::from(delay) * self.grain,
+            };
+        }
     }
 }
