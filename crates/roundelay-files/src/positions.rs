@@ -35,13 +35,14 @@ impl KeyPositions {
 
     /// The named table at a path, or the one that has the key.
     pub(crate) fn owner(&self, path: &str) -> Option<&str> {
-        let own = self.owners.get(path).map(String::as_str);
-        own.or_else(|| {
-            path.rsplit_once('.')
-                .and_then(|(above, _)| self.owner(above))
-        })
+        match (self.owners.get(path), path.rsplit_once('.')) {
+            (Some(owner), _) => Some(owner),
+            (None, Some((above, _))) => self.owner(above),
+            (None, None) => None,
+        }
     }
 
+    /// Notes where the keys of a table stand, and those of the tables below.
     fn note(&mut self, path: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let path = if path.is_empty() {
@@ -54,19 +55,20 @@ impl KeyPositions {
         }
     }
 
+    /// Notes what a value holds: the keys of a table, or the values of a list. A table of a list
+    /// that has a name becomes the owner of its keys.
     fn note_value(&mut self, path: &str, value: &Spanned<DeValue<'_>>) {
         match value.get_ref() {
             DeValue::Table(table) => self.note(path, table),
             DeValue::Array(values) => {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 for (number, value) in values.iter().enumerate() {
-                    let name = value
-                        .get_ref()
-                        .get("name")
-                        .and_then(|name| name.get_ref().as_str());
-                    let owner = name.map(|name| format!("{key} '{name}'"));
                     let path = format!("{path}.{number}");
-                    self.owners.extend(owner.map(|owner| (path.clone(), owner)));
+                    if let Some(name) = value.get_ref().get("name")
+                        && let Some(name) = name.get_ref().as_str()
+                    {
+                        self.owners.insert(path.clone(), format!("{key} '{name}'"));
+                    }
                     self.spans.insert(path.clone(), value.span());
                     self.note_value(&path, value);
                 }

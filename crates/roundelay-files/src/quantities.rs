@@ -96,8 +96,12 @@ impl Described for Bytes {
 
     fn schema() -> Schema {
         json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0}],
-            "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.", "examples": [1000, "150kb"]
+            "anyOf": [
+                {"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"},
+                {"type": "integer", "minimum": 0}
+            ],
+            "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.",
+            "examples": [1000, "150kb"]
         })
     }
 }
@@ -108,14 +112,13 @@ impl Written for u32 {
     const RANGE: &'static str = ", at most 65536";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
-        let bytes = if has_unit(text) {
-            text.parse().ok().map(|Bytes(bytes)| bytes)
-        } else {
-            None
-        };
-        bytes
-            .and_then(|bytes| Self::try_from(bytes).ok())
-            .ok_or_else(|| Self::wrong(text))
+        if has_unit(text)
+            && let Ok(Bytes(bytes)) = text.parse()
+            && let Ok(bytes) = Self::try_from(bytes)
+        {
+            return Ok(bytes);
+        }
+        Err(Self::wrong(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -128,7 +131,10 @@ impl Described for u32 {
 
     fn schema() -> Schema {
         json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
+            "anyOf": [
+                {"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"},
+                {"type": "integer", "minimum": 0, "maximum": 65535}
+            ],
             "description": "Bytes of a packet.", "examples": [1000, "1500b"]
         })
     }
@@ -143,14 +149,13 @@ impl Written for Overhead {
         "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
-        let (sign, bytes) = text
-            .strip_prefix('-')
-            .map_or((1, text), |bytes| (-1, bytes));
+        let (sign, bytes) = match text.strip_prefix('-') {
+            Some(bytes) => (-1, bytes),
+            None => (1, text),
+        };
         let Bytes(bytes) = with_unit(bytes).map_err(|_| Self::wrong(text))?;
-        i64::try_from(bytes)
-            .ok()
-            .and_then(|bytes| Self::from_signed(sign * bytes))
-            .ok_or_else(|| Self::wrong(text))
+        let bytes = i64::try_from(bytes).map_err(|_| Self::wrong(text))?;
+        Self::from_signed(sign * bytes).ok_or_else(|| Self::wrong(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -167,8 +172,12 @@ impl Described for Overhead {
 
     fn schema() -> Schema {
         json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": -64, "maximum": 65535}],
-            "description": "Bytes added to each packet, or taken away.", "examples": [38, "38b", -14]
+            "anyOf": [
+                {"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"},
+                {"type": "integer", "minimum": -64, "maximum": 65535}
+            ],
+            "description": "Bytes added to each packet, or taken away.",
+            "examples": [38, "38b", -14]
         })
     }
 }
@@ -187,8 +196,11 @@ impl Described for LinkLayer {
     fn schema() -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": "^ *((raw|conservative|ethernet|docsis|pppoe-ptm|bridged-ptm|(pppoa-(vcmux|llc)|pppoe-(vcmux|llcsnap)|(bridged|ipoa)-(vcmux|llcsnap))|ether-vlan) *)+$",
-            "description": "Keywords of tc-cake(8) for a kind of link.", "examples": ["docsis", "pppoe-ptm", "ethernet ether-vlan"]
+            "pattern": "^ *((raw|conservative|ethernet|docsis|pppoe-ptm|bridged-ptm|\
+                (pppoa-(vcmux|llc)|pppoe-(vcmux|llcsnap)|(bridged|ipoa)-(vcmux|llcsnap))|\
+                ether-vlan) *)+$",
+            "description": "Keywords of tc-cake(8) for a kind of link.",
+            "examples": ["docsis", "pppoe-ptm", "ethernet ether-vlan"]
         })
     }
 }
@@ -216,17 +228,17 @@ impl Written for Billionths {
     const EXPECTED: &'static str = "a share, legal range 0 to 1, as in 0.01 or \"1%\"";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
-        let (number, parts) = text
-            .strip_suffix('%')
-            .map_or((text, 1), |number| (number, 100));
-        let share: Option<Self> = number
-            .trim()
-            .parse()
-            .ok()
-            .map(|Self(share)| Self(share / parts));
-        share
-            .filter(|share| *share <= Self::ONE)
-            .ok_or_else(|| Fault::quoted(text, Self::EXPECTED))
+        let (number, parts) = match text.strip_suffix('%') {
+            Some(number) => (number, 100),
+            None => (text, 1),
+        };
+        if let Ok(Self(share)) = number.trim().parse() {
+            let share = Self(share / parts);
+            if share <= Self::ONE {
+                return Ok(share);
+            }
+        }
+        Err(Fault::quoted(text, Self::EXPECTED))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -239,7 +251,10 @@ impl Described for Billionths {
 
     fn schema() -> Schema {
         json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],
+            "anyOf": [
+                {"type": "string", "pattern": "^[0-9.]+ *%?$"},
+                {"type": "number", "minimum": 0, "maximum": 1}
+            ],
             "description": "A part of one.", "examples": [0.01, "1%"]
         })
     }

@@ -52,10 +52,9 @@ impl<'a> Reader<'a> {
         };
         let table = DeTable::parse(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            let first = text
-                .get(..start)
-                .map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
-            let line = shown(text.get(first..).unwrap_or_default());
+            let before = text.get(..start).unwrap_or_default();
+            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+            let line = shown(text.get(line_start..).unwrap_or_default());
             let message = format!("not legal TOML: {} in `{line}`", error.message());
             reader.fault((start..start, message.into()))
         })?;
@@ -87,28 +86,28 @@ impl<'a> Reader<'a> {
 
     /// The last key at or above a line.
     pub fn path(&self, line: usize) -> &str {
-        let end = self
-            .text
-            .split_inclusive('\n')
-            .take(line)
-            .map(str::len)
-            .sum::<usize>();
-        end.checked_sub(1)
-            .map(|at| self.path_at(at))
-            .unwrap_or_default()
+        let mut end = 0;
+        for line in self.text.split_inclusive('\n').take(line) {
+            end += line.len();
+        }
+        match end.checked_sub(1) {
+            Some(at) => self.path_at(at),
+            None => "",
+        }
     }
 
     /// The last key that begins at or before a position; of two at one position the longer path.
     pub fn path_at(&self, at: usize) -> &str {
-        let before = self
-            .positions
-            .spans
-            .iter()
-            .filter(|(_, span)| span.start <= at);
-        before
-            .max_by_key(|(path, span)| (span.start, path.len()))
-            .map(|(path, _)| path.as_str())
-            .unwrap_or_default()
+        let mut last = "";
+        let mut last_rank = (0, 0);
+        for (path, span) in &self.positions.spans {
+            let rank = (span.start, path.len());
+            if span.start <= at && rank >= last_rank {
+                last = path;
+                last_rank = rank;
+            }
+        }
+        last
     }
 
     /// The table that a value is.
@@ -137,19 +136,17 @@ impl<'a> Reader<'a> {
     }
 
     /// A fault of a location in the text.
-    pub fn fault(&self, (place, fault): Located) -> Fault {
-        fault.in_file(self.name, self.line_at(place.start))
+    pub fn fault(&self, (span, fault): Located) -> Fault {
+        fault.in_file(self.name, self.line_at(span.start))
     }
 
     /// The line of the byte at `at`, counted from 1.
     fn line_at(&self, at: usize) -> usize {
-        1 + self
-            .text
-            .as_bytes()
-            .iter()
-            .take(at)
-            .filter(|byte| **byte == b'\n')
-            .count()
+        let mut line = 1;
+        for byte in self.text.bytes().take(at) {
+            line += usize::from(byte == b'\n');
+        }
+        line
     }
 
     /// # Errors
@@ -182,58 +179,57 @@ impl<'a> Reader<'a> {
         table: Spanned<DeTable<'a>>,
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
     ) -> Result<V, Located> {
-        let span = table.span();
-        let unknown: Vec<_> = table
-            .get_ref()
-            .keys()
-            .map(|key| format!("unknown field `{}`", key.get_ref()))
-            .collect();
+        let table_span = table.span();
+        // The table's keys as serde would refuse them, because reading takes the table.
+        let mut unknown = Vec::new();
+        for key in table.get_ref().keys() {
+            unknown.push(format!("unknown field `{}`", key.get_ref()));
+        }
         carried::clear();
         read(toml::Deserializer::from(table)).map_err(|error| {
-            let place = error.span().unwrap_or(span);
-            let mut fault = self.told(&place, error.message());
+            let span = error.span().unwrap_or(table_span);
+            let mut fault = self.told(&span, error.message());
             // Only for a key of this table, not of a nested one.
             if !keys.is_empty() && unknown.iter().any(|key| error.message().starts_with(key)) {
                 let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
                 fault = fault.with_hint(&format!("; beside {}", others.join(", ")));
             }
-            (place, fault)
+            (span, fault)
         })
+    }
+
+    /// The path of the key or value that fills a span.
+    fn path_of(&self, span: &Range<usize>) -> Option<&str> {
+        for (path, own) in &self.positions.spans {
+            if own == span {
+                return Some(path);
+            }
+        }
+        None
     }
 
     /// The fault of a value for which serde has this message, with the owner, the key and the
     /// value as written.
-    fn told(&self, place: &Range<usize>, message: &str) -> Fault {
-        // The place of a table begins with the brackets of its header, before the key.
-        let is_header = self
-            .text
-            .get(..place.start)
-            .is_some_and(|before| before.is_empty() || before.ends_with('\n'));
-        let brackets = self
-            .text
-            .get(place.start..)
-            .map_or(0, |text| text.len() - text.trim_start_matches('[').len());
-        let of_list = self
-            .positions
-            .spans
-            .iter()
-            .find(|(_, span)| *span == place)
-            .map(|(path, _)| path.as_str());
-        let path = of_list
-            .unwrap_or_else(|| self.path_at(place.start + if is_header { brackets } else { 0 }));
-        let key = path
-            .rsplit('.')
-            .find(|part| part.parse::<usize>().is_err())
-            .unwrap_or_default();
-        let written = shown(self.text.get(place.clone()).unwrap_or_default());
-        let is_of_value = self
-            .positions
-            .spans
-            .get(path)
-            .is_none_or(|span| span.start < place.start);
-        let names_key = message
-            .strip_prefix(key)
-            .is_some_and(|rest| rest.starts_with([' ', ':']));
+    fn told(&self, span: &Range<usize>, message: &str) -> Fault {
+        // The span of a table begins with the brackets of its header, before the key.
+        let before = self.text.get(..span.start);
+        let is_header = before.is_some_and(|text| text.is_empty() || text.ends_with('\n'));
+        let rest = self.text.get(span.start..).unwrap_or_default();
+        let brackets = rest.len() - rest.trim_start_matches('[').len();
+        let path = match self.path_of(span) {
+            Some(path) => path,
+            None if is_header => self.path_at(span.start + brackets),
+            None => self.path_at(span.start),
+        };
+        // The numbers in a path are those of tables in a list.
+        let mut parts = path.rsplit('.');
+        let key = parts.find(|part| part.parse::<usize>().is_err());
+        let key = key.unwrap_or_default();
+        let written = shown(self.text.get(span.clone()).unwrap_or_default());
+        let own_span = self.positions.spans.get(path);
+        let is_of_value = own_span.is_none_or(|own| own.start < span.start);
+        let after_key = message.strip_prefix(key);
+        let names_key = after_key.is_some_and(|rest| rest.starts_with([' ', ':']));
         let lacks_key = is_of_value && !names_key && !message.contains(" field `");
         let fault = match (carried::take(message), SerdeMessage::of(message)) {
             // A range alone is one of the value as written.
@@ -251,7 +247,7 @@ impl<'a> Reader<'a> {
                 keyed(fault, key, lacks_key)
             }
             (None, SerdeMessage::Missing) => {
-                let line = right_line(message, path, place.is_empty());
+                let line = right_line(message, path, span.is_empty());
                 Fault::new(message.to_owned() + &line)
             }
             (None, SerdeMessage::Unknown(name, known)) => {

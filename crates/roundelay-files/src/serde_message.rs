@@ -15,11 +15,9 @@ pub(crate) enum SerdeMessage<'a> {
 
 impl<'a> SerdeMessage<'a> {
     pub(crate) fn of(message: &'a str) -> Self {
-        let of_other_kind = message
-            .strip_prefix("invalid type: ")
-            .or_else(|| message.strip_prefix("invalid value: "));
-        if let Some((_, expected)) = of_other_kind.and_then(|rest| rest.rsplit_once(", expected "))
-        {
+        let is_of_other_kind =
+            message.starts_with("invalid type: ") || message.starts_with("invalid value: ");
+        if is_of_other_kind && let Some((_, expected)) = message.rsplit_once(", expected ") {
             return Self::OtherKind(expected);
         }
         if message.starts_with("missing field `") {
@@ -31,76 +29,79 @@ impl<'a> SerdeMessage<'a> {
         let is_unknown =
             message.starts_with("unknown field `") || message.starts_with("unknown variant `");
         let mut names = message.split('`').skip(1).step_by(2);
-        match names.next().filter(|_| is_unknown) {
-            Some(name) => Self::Unknown(name, names.collect()),
-            None => Self::Other,
+        match names.next() {
+            Some(name) if is_unknown => Self::Unknown(name, names.collect()),
+            _ => Self::Other,
         }
     }
 }
 
 /// The header of the table at `path` and a right line, for serde's message on a missing key.
 pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
-    let (names, numbers): (Vec<_>, Vec<_>) = path
-        .split('.')
-        .partition(|part| part.parse::<usize>().is_err());
+    let mut names = Vec::new();
+    let mut is_of_list = false;
+    for part in path.split('.') {
+        if part.parse::<usize>().is_ok() {
+            is_of_list = true;
+        } else {
+            names.push(part);
+        }
+    }
     let header = match names.join(".") {
         _ if is_top => String::new(),
-        name if !numbers.is_empty() => format!(" in [[{name}]]"),
+        name if is_of_list => format!(" in [[{name}]]"),
         name => format!(" in [{name}]"),
     };
     let key = message.split('`').nth(1).unwrap_or_default();
-    let table = names.last().unwrap_or(&"");
-    let value = |key: &str| {
-        RIGHT_LINES
-            .iter()
-            .find(|(known, _)| *known == key)
-            .map(|(_, value)| value)
-    };
-    let known = value(&format!("{table}.{key}")).or_else(|| value(key));
-    header
-        + &known
-            .map(|value| format!(", as in {key} = {value}"))
-            .unwrap_or_default()
+    let table = names.last().copied().unwrap_or_default();
+    match right_value(table, key) {
+        Some(value) => format!("{header}, as in {key} = {value}"),
+        None => header,
+    }
 }
 
-/// A legal value for each key that a table must have; for keys of several tables with different
-/// values, of the table too.
-const RIGHT_LINES: [(&str, &str); 34] = [
-    ("connections", "[{ messages = [\"> 300b\", \"< 14kb\"] }]"),
-    ("discipline", "\"fq_codel\""),
-    ("document", "\"40kb\""),
-    ("duration", "\"10s\""),
-    ("file", "\"flows.txt\""),
-    ("flows", "[\"0.5 1500\"]"),
-    ("from", "\"s0\""),
-    ("interval", "\"4s\""),
-    ("kind", "\"cbr\""),
-    ("link.from", "\"left\""),
-    ("link.to", "\"right\""),
-    ("link_rate", "\"50mbit\""),
-    ("match", "\"dst port 443\""),
-    ("measure", "\"completion\""),
-    ("name", "\"calls\""),
-    ("node", "[{ name = \"all\", discipline = \"fifo\" }]"),
-    ("object", "\"20kb\""),
-    ("objects", "12"),
-    ("off", "\"50ms\""),
-    ("on", "\"50ms\""),
-    ("port.from", "\"left\""),
-    ("port.to", "\"right\""),
-    ("rate", "\"10mbit\""),
-    ("request", "500"),
-    ("response", "\"4kb\""),
-    ("segment", "\"2mb\""),
-    ("size", "\"100kb\""),
-    ("sizes", "[[3000, 0.5], [9000, 1.0]]"),
-    ("template", "\"dumbbell\""),
-    ("think", "\"1s\""),
-    ("to", "\"r0\""),
-    ("topology.file", "\"network.gml\""),
-    ("utilisation", "0.7"),
-    ("weight", "10"),
-];
+/// A legal value for a key that a table must have.
+///
+/// They stand here by key, and not as an example with the type in
+/// [`Described::schema`](crate::Described::schema), for two reasons. Serde says which key is
+/// missing, and never of which type it is. And a time that makes sense for one key does not for
+/// another: a scenario lasts 10s, a reader thinks for 1s, a burst is over after 50ms.
+fn right_value(table: &str, key: &str) -> Option<&'static str> {
+    Some(match (table, key) {
+        ("link" | "port", "from") => "\"left\"",
+        ("link" | "port", "to") => "\"right\"",
+        ("topology", "file") => "\"network.gml\"",
+        (_, "connections") => "[{ messages = [\"> 300b\", \"< 14kb\"] }]",
+        (_, "discipline") => "\"fq_codel\"",
+        (_, "document") => "\"40kb\"",
+        (_, "duration") => "\"10s\"",
+        (_, "file") => "\"flows.txt\"",
+        (_, "flows") => "[\"0.5 1500\"]",
+        (_, "from") => "\"s0\"",
+        (_, "interval") => "\"4s\"",
+        (_, "kind") => "\"cbr\"",
+        (_, "link_rate") => "\"50mbit\"",
+        (_, "match") => "\"dst port 443\"",
+        (_, "measure") => "\"completion\"",
+        (_, "name") => "\"calls\"",
+        (_, "node") => "[{ name = \"all\", discipline = \"fifo\" }]",
+        (_, "object") => "\"20kb\"",
+        (_, "objects") => "12",
+        (_, "off" | "on") => "\"50ms\"",
+        (_, "rate") => "\"10mbit\"",
+        (_, "request") => "500",
+        (_, "response") => "\"4kb\"",
+        (_, "segment") => "\"2mb\"",
+        (_, "size") => "\"100kb\"",
+        (_, "sizes") => "[[3000, 0.5], [9000, 1.0]]",
+        (_, "template") => "\"dumbbell\"",
+        (_, "think") => "\"1s\"",
+        (_, "to") => "\"r0\"",
+        (_, "utilisation") => "0.7",
+        (_, "weight") => "10",
+        _ => return None,
+    })
+}
 
 /// Serde's name for a type, in the words of a file's author.
 pub(crate) fn in_words(key: &str, expected: &str) -> String {

@@ -41,10 +41,13 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for OfType<
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
-        let value = u64::try_from(number)
-            .ok()
-            .and_then(|number| V::try_from(number).ok());
-        value.ok_or_else(|| custom(Fault::range(number, format_args!("{LEAST} to {MOST}"))))
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(custom(Fault::range(
+                number,
+                format_args!("{LEAST} to {MOST}"),
+            ))),
+        }
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
@@ -69,12 +72,10 @@ impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Whole<LEAST, M
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-                let legal = u32::try_from(number)
-                    .ok()
-                    .filter(|number| (LEAST..=MOST).contains(number));
-                legal
-                    .map(Whole)
-                    .ok_or_else(|| custom(Fault::of_range(format_args!("{LEAST} to {MOST}"))))
+                match u32::try_from(number) {
+                    Ok(number) if (LEAST..=MOST).contains(&number) => Ok(Whole(number)),
+                    _ => Err(custom(Fault::of_range(format_args!("{LEAST} to {MOST}")))),
+                }
             }
         }
 
@@ -103,23 +104,17 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Size<LEAST, MO
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-                let legal = u64::try_from(number)
-                    .ok()
-                    .filter(|bytes| (LEAST..=MOST).contains(bytes));
-                legal
-                    .map(Size)
-                    .ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+                match u64::try_from(number) {
+                    Ok(bytes) if (LEAST..=MOST).contains(&bytes) => Ok(Size(bytes)),
+                    _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+                }
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                let bytes = text
-                    .parse()
-                    .ok()
-                    .map(|Bytes(bytes)| bytes)
-                    .filter(|bytes| (LEAST..=MOST).contains(bytes));
-                bytes
-                    .map(Size)
-                    .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+                match text.parse() {
+                    Ok(Bytes(bytes)) if (LEAST..=MOST).contains(&bytes) => Ok(Size(bytes)),
+                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+                }
             }
         }
 
@@ -145,8 +140,7 @@ impl PacketLen {
 pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Into<Fault>>>(
     deserializer: D,
 ) -> Result<Option<V>, D::Error> {
-    String::deserialize(deserializer)?
-        .parse()
-        .map(Some)
-        .map_err(custom)
+    let text = String::deserialize(deserializer)?;
+    let value = text.parse().map_err(custom)?;
+    Ok(Some(value))
 }

@@ -78,8 +78,11 @@ pub fn some_two<'de, D: Deserializer<'de>, V: Written>(
 /// # Errors
 /// Not a list, or a value is not a `V`.
 pub fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
-    Vec::<InWords<V>>::deserialize(deserializer)
-        .map(|items| items.into_iter().map(|InWords(value)| value).collect())
+    let mut values = Vec::new();
+    for InWords(value) in Vec::<InWords<V>>::deserialize(deserializer)? {
+        values.push(value);
+    }
+    Ok(values)
 }
 
 struct Any<V>(PhantomData<V>);
