@@ -78,9 +78,11 @@ impl Delays {
             {
                 mine.extend(theirs)
             }
-            (_, Samples::Raw(theirs)) => theirs
-                .iter()
-                .for_each(|&delay| self.place(nanos_above(delay), 1)),
+            (_, Samples::Raw(theirs)) => {
+                for delay in theirs {
+                    self.place(nanos_above(*delay), 1);
+                }
+            }
             (_, Samples::Buckets(theirs)) => {
                 self.unplaced += self.samples.buckets().merge(theirs);
             }
@@ -124,13 +126,12 @@ impl Delays {
     /// `points` points of the cumulative distribution: the quantiles 1/points, 2/points, ..., 1,
     /// each with its fraction. Empty without samples.
     pub fn cdf(&self, points: usize) -> Vec<(Duration, f64)> {
-        let fractions: Vec<f64> = (1..=points)
-            .map(|point| point as f64 / points as f64)
-            .collect();
-        self.quantiles(&fractions)
-            .into_iter()
-            .zip(fractions)
-            .collect()
+        let mut fractions = Vec::new();
+        for point in 1..=points {
+            fractions.push(point as f64 / points as f64);
+        }
+        let quantiles = self.quantiles(&fractions);
+        quantiles.into_iter().zip(fractions).collect()
     }
 
     /// The [`quantile`](Self::quantile) of each of these rising fractions, found in one pass. Empty

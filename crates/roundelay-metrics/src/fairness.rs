@@ -224,13 +224,12 @@ impl JainWhileBacklogged {
         let mut sum = 0.0;
         let mut squares = 0.0;
         let present = self.present;
-        let flows = &mut self.flows;
-        let deprived = self
-            .deprived
-            .drain(..)
-            .filter(|flow| !flows.entry(*flow).stayed(present))
-            .count() as u64;
-        let wanting = self.stayed + deprived;
+        // Flows that wanted service all the time: those backlogged throughout, and those with drops
+        // for lack of space.
+        let mut wanting = self.stayed;
+        for flow in self.deprived.drain(..) {
+            wanting += u64::from(!self.flows.entry(flow).stayed(present));
+        }
         for flow in self.served.drain(..) {
             let state = self.flows.entry(flow);
             if state.stayed(present) || state.deprived_in == present {
@@ -239,7 +238,9 @@ impl JainWhileBacklogged {
                 squares += share * share;
             }
         }
-        if let Some(index) = index_of(wanting, sum, squares).filter(|_| wanting >= 2) {
+        if wanting >= 2
+            && let Some(index) = index_of(wanting, sum, squares)
+        {
             self.index_sum += index;
             self.minimum = self.minimum.min(index);
             self.windows += 1;

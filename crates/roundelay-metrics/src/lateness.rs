@@ -196,10 +196,8 @@ impl Lateness {
     /// The largest lateness in seconds: negative if each packet completed earlier than on the
     /// flow's dedicated link; None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
-        self.flows
-            .known(flow)
-            .map(|state| state.worst)
-            .filter(|worst| worst.is_finite())
+        let worst = self.flows.known(flow)?.worst;
+        worst.is_finite().then_some(worst)
     }
 }
 

@@ -4,9 +4,12 @@
 /// The geometric mean of delays in seconds; none without values. Delays below a picosecond count as
 /// a picosecond, because zero has no logarithm.
 pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| {
-        (sum + libm::log(value.max(1e-12)), count + 1)
-    });
+    let mut sum = 0.0;
+    let mut count = 0_u32;
+    for value in values {
+        sum += libm::log(value.max(1e-12));
+        count += 1;
+    }
     (count > 0).then(|| libm::exp(sum / f64::from(count)))
 }
 

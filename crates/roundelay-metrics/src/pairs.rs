@@ -140,12 +140,13 @@ impl PairFairness {
 
     /// The largest difference of the flow to any other, in bytes per unit of weight.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = |state: &FlowSlot| {
-            self.worst
-                .get(usize::from(state.slot))
-                .map_or(state.worst, |worst| state.worst.max(*worst))
+        let Some(state) = self.flows.known(flow) else {
+            return 0.0;
         };
-        self.flows.known(flow).map_or(0.0, worst)
+        match self.worst.get(usize::from(state.slot)) {
+            Some(worst) => state.worst.max(*worst),
+            None => state.worst,
+        }
     }
 
     /// Starts all comparisons with a slot. A slot beyond the highest one taken starts its own when

@@ -28,45 +28,62 @@ pub struct Mode {
 /// of each replica with at least k values. NaN sorts last.
 pub fn ranks(replicas: &[Vec<f64>]) -> Vec<Rank> {
     let mut sorted = replicas.to_vec();
-    sorted
-        .iter_mut()
-        .for_each(|values| values.sort_by(f64::total_cmp));
+    for values in &mut sorted {
+        values.sort_by(f64::total_cmp);
+    }
     let most = sorted.iter().map(Vec::len).max().unwrap_or(0);
-    let rank = |place: usize| {
-        let values: Vec<_> = sorted
-            .iter()
-            .filter_map(|replica| replica.get(place).copied())
-            .collect();
-        Rank {
+    let mut ranks = Vec::new();
+    for rank in 0..most {
+        let mut values = Vec::new();
+        for replica in &sorted {
+            values.extend(replica.get(rank));
+        }
+        ranks.push(Rank {
             mean: mean(&values),
             deviation: deviation(&values),
             modes: modes(&values),
-        }
-    };
-    (0..most).map(rank).collect()
+        });
+    }
+    ranks
 }
 
 /// The two modes of a figure. The rule: in sorted order, the largest gap between neighbours is more
 /// than three times the spread (largest minus smallest) of the values on either side, and each side
 /// has at least a fifth of all values. None for fewer than five values.
 pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
+    if values.len() < 5 {
+        return None;
+    }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]);
-    let (place, gap) = gaps
-        .enumerate()
-        .max_by(|one, other| one.1.total_cmp(&other.1))
-        .filter(|_| sorted.len() >= 5)?;
-    let sides = sorted.split_at(place + 1);
-    let is_mode = |side: &[f64]| {
-        side.len() * 5 >= sorted.len() && gap > 3.0 * (side[side.len() - 1] - side[0])
-    };
-    (is_mode(sides.0) && is_mode(sides.1)).then(|| {
-        [sides.0, sides.1].map(|side| Mode {
-            mean: mean(side),
-            count: side.len(),
-        })
-    })
+    // The largest gap, the last of equal ones.
+    let mut above = 1;
+    let mut gap = sorted[1] - sorted[0];
+    for index in 2..sorted.len() {
+        let other = sorted[index] - sorted[index - 1];
+        if other.total_cmp(&gap).is_ge() {
+            above = index;
+            gap = other;
+        }
+    }
+    let (low, high) = sorted.split_at(above);
+    for side in [low, high] {
+        let spread = side[side.len() - 1] - side[0];
+        let is_mode = side.len() * 5 >= sorted.len() && gap > 3.0 * spread;
+        if !is_mode {
+            return None;
+        }
+    }
+    Some([Mode::of(low), Mode::of(high)])
+}
+
+impl Mode {
+    fn of(values: &[f64]) -> Self {
+        Self {
+            mean: mean(values),
+            count: values.len(),
+        }
+    }
 }
 
 /// Number of values below `part` of their mean: starved flows, if the values are throughputs by
@@ -102,16 +119,12 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn deviation(values: &[f64]) -> Option<f64> {
-    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    if values.len() < 2 {
+        return None;
+    }
     let mean = mean(values);
-    Some(
-        (values
-            .iter()
-            .map(|value| (value - mean).powi(2))
-            .sum::<f64>()
-            / freedom as f64)
-            .sqrt(),
-    )
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    Some((squares.sum::<f64>() / (values.len() - 1) as f64).sqrt())
 }
 
 #[cfg(test)]

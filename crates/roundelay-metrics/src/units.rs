@@ -68,24 +68,16 @@ pub fn counted(value: u64, noun: &str) -> String {
 /// A sentence after its number, with forms for one and for several in braces: `{packet is|packets
 /// are} late` gives `1 packet is late` and `2 packets are late`.
 pub fn in_number(value: u64, sentence: &str) -> String {
-    let form = |(index, part)| match str::split_once(part, '|') {
-        Some((one, several)) if index % 2 == 1 => {
-            if value == 1 {
-                one
-            } else {
-                several
-            }
-        }
-        _ => part,
-    };
-    format!(
-        "{value} {}",
-        sentence
-            .split(['{', '}'])
-            .enumerate()
-            .map(form)
-            .collect::<String>()
-    )
+    let mut text = format!("{value} ");
+    // Every other part stood in braces.
+    for (index, part) in sentence.split(['{', '}']).enumerate() {
+        text.push_str(match part.split_once('|') {
+            Some((one, _)) if index % 2 == 1 && value == 1 => one,
+            Some((_, several)) if index % 2 == 1 => several,
+            _ => part,
+        });
+    }
+    text
 }
 
 /// A fraction of one with its sign, in tenths of a per cent: `+12.3%`. Zero after rounding has no
@@ -133,8 +125,13 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
-    let fits = |&&(size, _): &&(f64, &str)| value.abs() >= size * 0.9995;
-    let &(size, unit) = units.iter().rfind(fits).unwrap_or(&units[0]);
+    let mut fitting = units[0];
+    for unit in units {
+        if value.abs() >= unit.0 * 0.9995 {
+            fitting = *unit;
+        }
+    }
+    let (size, unit) = fitting;
     match value {
         0.0 => "0".to_owned(),
         _ if size == 1.0 && units[0].0 == 1.0 => format!("{value:.0} {unit}"),

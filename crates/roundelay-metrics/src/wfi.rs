@@ -134,9 +134,11 @@ impl BitWfi {
     /// warm-up. Touches each flow.
     pub fn forget(&mut self) {
         let granted = self.granted;
-        self.flows
-            .iter_mut()
-            .for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
+        for flow in self.flows.iter_mut() {
+            flow.seen = granted;
+            flow.lag = 0;
+            flow.worst = 0;
+        }
     }
 
     /// Asks for the memory of the flow's record, for a packet that arrives soon.
@@ -189,9 +191,10 @@ impl BitWfi {
     /// The largest index in bytes, including the current backlogged period; 0 for a flow never
     /// backlogged.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = self.flows.known(flow).map_or(0, |state| {
-            state.worst.max(state.lag_at(self.granted, self.restarted))
-        });
+        let worst = match self.flows.known(flow) {
+            Some(state) => state.worst.max(state.lag_at(self.granted, self.restarted)),
+            None => 0,
+        };
         worst as f64 / (1u128 << PLACES) as f64
     }
 
@@ -344,9 +347,9 @@ impl TimeWfi {
     /// Excludes all packets with an arrival before `now` and discards the largest indices, for
     /// example after a warm-up. Touches each flow.
     pub fn forget(&mut self, now: Instant) {
-        self.flows
-            .iter_mut()
-            .for_each(|flow| flow.worst = f64::NEG_INFINITY);
+        for flow in self.flows.iter_mut() {
+            flow.worst = f64::NEG_INFINITY;
+        }
         self.anew_since = now;
     }
 
@@ -377,10 +380,8 @@ impl TimeWfi {
     /// The largest index in seconds: negative if each packet was faster than at the flow's share;
     /// None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
-        self.flows
-            .known(flow)
-            .map(|state| state.worst)
-            .filter(|worst| worst.is_finite())
+        let worst = self.flows.known(flow)?.worst;
+        worst.is_finite().then_some(worst)
     }
 
     fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {

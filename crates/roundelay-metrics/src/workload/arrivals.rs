@@ -4,13 +4,13 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use roundelay::{Instant, Purpose, Seed};
 
-use super::load::{NANO, Source, Workload};
+use super::load::{NANO, Workload};
 
 pub(super) struct Arrivals {
     /// (instant, flow), sorted in reverse: the next arrival is last.
     listed: Vec<(Instant, usize)>,
-    /// Arrivals from refills.
-    answers: Vec<(Instant, usize)>,
+    /// Arrivals from refills, in any order.
+    refills: Vec<(Instant, usize)>,
     sent: Vec<usize>,
     refilled: Vec<u64>,
     random: Pcg64,
@@ -18,26 +18,19 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     pub(super) fn of(workload: &Workload) -> Self {
-        let of_source = |(flow, source): (usize, &Source)| {
-            source
-                .arrivals
-                .iter()
-                .map(move |nanos| (Instant::from_nanos(*nanos), flow))
-                .collect::<Vec<_>>()
-        };
-        let mut listed: Vec<_> = workload
-            .sources
-            .iter()
-            .enumerate()
-            .flat_map(of_source)
-            .collect();
+        let mut listed = Vec::new();
+        for (flow, source) in workload.sources.iter().enumerate() {
+            for nanos in &source.arrivals {
+                listed.push((Instant::from_nanos(*nanos), flow));
+            }
+        }
         listed.sort_by_key(|(at, _)| *at);
         listed.reverse();
         let flows = workload.sources.len();
         let answers = Seed::new(workload.seed).derive(Purpose::Answers, 0);
         Self {
             listed,
-            answers: Vec::new(),
+            refills: Vec::new(),
             sent: vec![0; flows],
             refilled: vec![0; flows],
             random: Pcg64::seed_from_u64(answers.key()[0]),
@@ -46,17 +39,15 @@ impl Arrivals {
 
     /// The next arrival, if at or before the time at which the link picks a packet.
     pub(super) fn take_until(&mut self, pick: Option<Instant>) -> Option<(Instant, usize)> {
-        let answer = (0..self.answers.len()).min_by_key(|index| self.answers[*index].0);
-        let answer_at = answer.map(|index| self.answers[index].0);
-        let at = [self.listed.last().map(|(at, _)| *at), answer_at]
-            .into_iter()
-            .flatten()
-            .min()?;
+        let refill = (0..self.refills.len()).min_by_key(|index| self.refills[*index].0);
+        let refill_at = refill.map(|index| self.refills[index].0);
+        let listed_at = self.listed.last().map(|(at, _)| *at);
+        let at = [listed_at, refill_at].into_iter().flatten().min()?;
         if pick.is_some_and(|pick| pick < at) {
             return None;
         }
-        match answer {
-            Some(index) if answer_at == Some(at) => Some(self.answers.remove(index)),
+        match refill {
+            Some(index) if refill_at == Some(at) => Some(self.refills.remove(index)),
             _ => self.listed.pop(),
         }
     }
@@ -73,12 +64,14 @@ impl Arrivals {
         let Some(refill) = workload.sources[flow].refill else {
             return;
         };
-        if left > refill.low || self.answers.iter().any(|(_, other)| *other == flow) {
+        if left > refill.low || self.refills.iter().any(|(_, other)| *other == flow) {
             return;
         }
         let packets = refill.burst.min(refill.packets - self.refilled[flow]);
         self.refilled[flow] += packets;
         let at = Instant::from_picos(start.as_picos() + refill.after * NANO);
-        self.answers.extend((0..packets).map(|_| (at, flow)));
+        for _ in 0..packets {
+            self.refills.push((at, flow));
+        }
     }
 }

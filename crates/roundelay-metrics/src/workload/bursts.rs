@@ -28,26 +28,25 @@ impl SaturatedBursts {
         let light = random.random_range(1..=total.min(32) as usize - 1);
         let rest = total - light as u64;
         let parts = 1 << random.random_range(0..=2);
-        let split =
-            |weight: u64| std::iter::repeat_n((weight / parts).max(1), parts.min(weight) as usize);
-        let heavy = (0..u64::BITS)
-            .map(|bit| rest & (1 << bit))
-            .filter(|weight| *weight > 0)
-            .flat_map(split);
-        let weights: Vec<u64> = std::iter::repeat_n(1, light).chain(heavy).collect();
+        // Each power of two in the rest is a heavy flow, or `parts` equal ones.
+        let mut weights = vec![1; light];
+        for bit in 0..u64::BITS {
+            let weight = rest & (1 << bit);
+            if weight > 0 {
+                let flows = parts.min(weight);
+                weights.extend(std::iter::repeat_n(weight / flows, flows as usize));
+            }
+        }
         let light_len = 1 << random.random_range(0..=6);
-        let mut length = |number| {
-            if number < light {
+        let mut shares = Vec::new();
+        for (number, weight) in weights.iter().enumerate() {
+            let len = if number < light {
                 light_len
             } else {
                 1 << random.random_range(0..=6)
-            }
-        };
-        let shares = weights
-            .iter()
-            .enumerate()
-            .map(|(number, weight)| (total / weight, length(number)))
-            .collect();
+            };
+            shares.push((total / weight, len));
+        }
         Self {
             random,
             shares,
@@ -73,7 +72,9 @@ impl SaturatedBursts {
         if self.random.random_bool(0.15) {
             let from = self.random.random_range(0..self.light);
             let to = self.random.random_range(from..=self.light);
-            arrivals.extend((from..to).map(|number| (number, self.shares[number].1)));
+            for number in from..to {
+                arrivals.push((number, self.shares[number].1));
+            }
         }
         for number in self.light..self.shares.len() {
             if waiting(number) < 2 && self.random.random_bool(0.5) {

@@ -36,12 +36,10 @@ impl Lags {
 
     /// A packet of `len` bytes of a flow is sent; `is_last` if the flow has no other packet.
     pub fn serve(&mut self, served: usize, len: u64, is_last: bool) {
-        for (flow, lag) in self
-            .lags
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, lag)| lag.is_backlogged)
-        {
+        for (flow, lag) in self.lags.iter_mut().enumerate() {
+            if !lag.is_backlogged {
+                continue;
+            }
             // A flow is furthest behind just before its own packet, and least just after.
             lag.worst = lag.worst.max(lag.now);
             let due = i128::from(self.weights[flow]) * i128::from(len);

@@ -123,8 +123,10 @@ impl Workload {
     }
 
     fn set_flows(&self, scheduler: &mut impl Scheduler<Stamp>) -> Result<(), ConfigError> {
-        let mut flows = (0..).map(FlowId).zip(&self.sources);
-        flows.try_for_each(|(flow, source)| scheduler.set_flow(flow, source.config))
+        for (flow, source) in (0..).zip(&self.sources) {
+            scheduler.set_flow(FlowId(flow), source.config)?;
+        }
+        Ok(())
     }
 }
 

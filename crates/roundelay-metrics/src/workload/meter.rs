@@ -113,11 +113,12 @@ impl Meter {
 
     pub(super) fn arrive(&mut self, now: Instant, flow: usize, len: u32) -> Stamp {
         if self.waiting[flow] == 0 {
-            let others = self
-                .on_link
-                .back()
-                .filter(|(_, on_link, _)| on_link.index() != flow);
-            let rest = others.map_or(0, |(end, ..)| end.since(now).as_picos().div_ceil(NANO));
+            let rest = match self.on_link.back() {
+                Some((end, on_link, _)) if on_link.index() != flow => {
+                    end.since(now).as_picos().div_ceil(NANO)
+                }
+                _ => 0,
+            };
             self.exact.becomes_backlogged(flow, rest);
         }
         self.waiting[flow] += 1;
@@ -146,11 +147,8 @@ impl Meter {
     }
 
     pub(super) fn complete_until(&mut self, now: Instant) {
-        while let Some((end, flow, stamp)) = self
-            .on_link
-            .front()
-            .copied()
-            .filter(|(end, ..)| *end <= now)
+        while let Some(&(end, flow, stamp)) = self.on_link.front()
+            && end <= now
         {
             self.on_link.pop_front();
             self.time.complete(end, flow, stamp);
@@ -159,17 +157,13 @@ impl Meter {
 
     pub(super) fn finish(mut self) -> (Outcome, Vec<Event>) {
         self.complete_until(Instant::MAX);
-        let flows = 0..self.waiting.len() as u32;
-        self.outcome.b_wfi = flows
-            .clone()
-            .map(|flow| self.bits.worst(FlowId(flow)))
-            .collect();
-        self.outcome.t_wfi = flows
-            .map(|flow| self.time.worst(FlowId(flow)).unwrap_or(f64::NEG_INFINITY))
-            .collect();
-        self.outcome.b_wfi_by_bit = (0..self.waiting.len())
-            .map(|flow| self.exact.worst(flow))
-            .collect();
+        for flow in 0..self.waiting.len() {
+            let id = FlowId(flow as u32);
+            let t_wfi = self.time.worst(id).unwrap_or(f64::NEG_INFINITY);
+            self.outcome.b_wfi.push(self.bits.worst(id));
+            self.outcome.b_wfi_by_bit.push(self.exact.worst(flow));
+            self.outcome.t_wfi.push(t_wfi);
+        }
         self.outcome.lost = self.waiting.iter().sum();
         (self.outcome, self.events)
     }

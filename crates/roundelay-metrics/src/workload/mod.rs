@@ -80,6 +80,7 @@ impl Workload {
                 let packet = Packet::new(FlowId(flow as u32), len, meter.arrive(now, flow, len));
                 port.arrive(now, packet, &mut meter);
             } else if let Some(pick) = pick {
+                // `advance` stops just before its time, so a picosecond more lets the link pick.
                 port.advance(Instant::from_picos(pick.as_picos() + 1), &mut meter);
                 while let Some((flow, start, left)) = meter.next_departure() {
                     arrivals.served(self, flow, start, left);

@@ -68,54 +68,58 @@ fn source(random: &mut Pcg64) -> Source {
 /// Arrivals with exponential gaps of this mean.
 fn exponential(random: &mut Pcg64, packets: usize, mean: f64) -> Vec<u64> {
     let mut at = 0.0;
-    let mut next = || {
+    let mut arrivals = Vec::new();
+    for _ in 0..packets {
         at -= mean * (1.0 - random.random::<f64>()).ln();
-        at as u64
-    };
-    (0..packets).map(|_| next()).collect()
+        arrivals.push(at as u64);
+    }
+    arrivals
 }
 
 /// Poisson arrivals at half to twice the link's rate.
 fn mix(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=12);
     let load = random.random_range(0.5..2.0);
-    let sources = (0..flows).map(|_| {
+    let mut sources = Vec::new();
+    for _ in 0..flows {
         let mut source = source(random);
         let mean = f64::from(source.longest()) * f64::from(flows) / load;
         source.arrivals = exponential(random, 120 / flows as usize, mean);
-        source
-    });
+        sources.push(source);
+    }
     Workload {
         name: "mix",
         seed,
-        sources: sources.collect(),
+        sources,
     }
 }
 
 /// Bursts with silence between them.
 fn on_off(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=8);
-    let sources = (0..flows).map(|_| {
+    let mut sources = Vec::new();
+    for _ in 0..flows {
         let mut source = source(random);
         let burst = random.random_range(1..=8);
         let gap = u64::from(source.longest()) * random.random_range(1..=40);
         let phase = random.random_range(0..=gap);
-        source.arrivals = (0..100 / flows)
-            .map(|packet| phase + packet / burst * gap)
-            .collect();
-        source
-    });
+        for packet in 0..100 / flows {
+            source.arrivals.push(phase + packet / burst * gap);
+        }
+        sources.push(source);
+    }
     Workload {
         name: "on_off",
         seed,
-        sources: sources.collect(),
+        sources,
     }
 }
 
 /// Every flow keeps its backlog between two levels.
 fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=10);
-    let sources = (0..flows).map(|_| {
+    let mut sources = Vec::new();
+    for _ in 0..flows {
         let mut source = source(random);
         let low = random.random_range(0..=3);
         let burst = random.random_range(1..=5);
@@ -126,12 +130,12 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
             after: 0,
             packets: 80 / flows,
         });
-        source
-    });
+        sources.push(source);
+    }
     Workload {
         name: "saturated",
         seed,
-        sources: sources.collect(),
+        sources,
     }
 }
 
@@ -141,18 +145,18 @@ fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
     let light = random.random_range(2..=24);
     let heavy = random.random_range(1..=3);
     let len = random.random_range(64..=1500);
-    let bursts: Vec<u64> = (0..random.random_range(1..=3))
-        .map(|_| random.random_range(0..60_000))
-        .collect();
-    let mut sources: Vec<_> = (0..light)
-        .map(|_| Source {
+    let mut bursts: Vec<u64> = Vec::new();
+    for _ in 0..random.random_range(1..=3) {
+        bursts.push(random.random_range(0..60_000));
+    }
+    bursts.sort_unstable();
+    let mut sources = Vec::new();
+    for _ in 0..light {
+        sources.push(Source {
             arrivals: bursts.clone(),
             ..Source::burst(1, len, 0)
-        })
-        .collect();
-    sources
-        .iter_mut()
-        .for_each(|source| source.arrivals.sort_unstable());
+        });
+    }
     for _ in 0..heavy {
         let mut source = Source::burst(
             1 << random.random_range(2..=10),
@@ -176,22 +180,24 @@ fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
 
 /// Each packet is its own flow.
 fn single_packets(seed: u64, random: &mut Pcg64) -> Workload {
-    let sources = (0..60).map(|_| {
+    let mut sources = Vec::new();
+    for _ in 0..60 {
         let mut source = source(random);
         source.arrivals = vec![random.random_range(0..100_000)];
-        source
-    });
+        sources.push(source);
+    }
     Workload {
         name: "single_packets",
         seed,
-        sources: sources.collect(),
+        sources,
     }
 }
 
 /// Flows of one packet that return immediately or a little later after service.
 fn returning(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=10);
-    let sources = (0..flows).map(|_| {
+    let mut sources = Vec::new();
+    for _ in 0..flows {
         let mut source = source(random);
         let after = [
             0,
@@ -206,27 +212,28 @@ fn returning(seed: u64, random: &mut Pcg64) -> Workload {
             after,
             packets: 100 / flows,
         });
-        source
-    });
+        sources.push(source);
+    }
     Workload {
         name: "returning",
         seed,
-        sources: sources.collect(),
+        sources,
     }
 }
 
 /// Shortest and longest packets alternate.
 fn short_and_long(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=6);
-    let sources = (0..flows).map(|_| {
+    let mut sources = Vec::new();
+    for _ in 0..flows {
         let mut source = source(random);
         source.lengths = Lengths::Alternating(1, source.config.max_packet_len);
         source.arrivals = exponential(random, 80 / flows as usize, 3_000.0);
-        source
-    });
+        sources.push(source);
+    }
     Workload {
         name: "short_and_long",
         seed,
-        sources: sources.collect(),
+        sources,
     }
 }

@@ -50,21 +50,24 @@ impl Workload {
         promised: impl Fn(usize) -> Guarantees,
     ) -> Ratios {
         let slack = rounding * outcome.total() as f64;
-        let of_flow = |flow| {
+        let mut largest = Ratios::default();
+        for flow in 0..self.sources.len() {
+            // Without a bound the ratio is zero.
             let Guarantees { b_wfi, t_wfi, .. } = promised(flow);
-            let bytes = b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64 + slack);
-            let seconds = t_wfi.map_or(f64::INFINITY, |bound| {
-                bound.value.as_secs_f64() + slack * 8.0 / RATE as f64
-            });
-            let [b_wfi, by_bit] = [outcome.b_wfi[flow], outcome.b_wfi_by_bit[flow]];
-            Ratios {
-                b_wfi: b_wfi / bytes,
-                b_wfi_by_bit: by_bit / bytes,
+            let bytes = match b_wfi {
+                Some(bound) => bound.value as f64 + slack,
+                None => f64::INFINITY,
+            };
+            let seconds = match t_wfi {
+                Some(bound) => bound.value.as_secs_f64() + slack * 8.0 / RATE as f64,
+                None => f64::INFINITY,
+            };
+            largest = largest.max(Ratios {
+                b_wfi: outcome.b_wfi[flow] / bytes,
+                b_wfi_by_bit: outcome.b_wfi_by_bit[flow] / bytes,
                 t_wfi: (outcome.t_wfi[flow] / seconds).max(0.0),
-            }
-        };
-        (0..self.sources.len())
-            .map(of_flow)
-            .fold(Ratios::default(), Ratios::max)
+            });
+        }
+        largest
     }
 }
