@@ -53,7 +53,8 @@ pub enum Violation {
     Altered(Serial),
     /// A packet left before an earlier packet of its flow, which was overtaken or lost.
     #[error(
-        "packet {packet} left before packet {before} of its flow, which came earlier: overtaken or lost"
+        "packet {packet} left before packet {before} of its flow, which came earlier: overtaken \
+         or lost"
     )]
     Reordered {
         /// The packet that left.
@@ -196,9 +197,9 @@ impl<S: Scheduler<Serial>> Audited<S> {
     /// # Errors
     /// The scheduler breaks the contract.
     pub fn run(&mut self, operations: &[Operation]) -> Result<(), Violation> {
-        operations
-            .iter()
-            .try_for_each(|operation| self.apply(*operation))?;
+        for operation in operations {
+            self.apply(*operation)?;
+        }
         self.drain()
     }
 
@@ -245,15 +246,11 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.take_dropped()?;
         match packet {
             Some(packet) => self.sent(&packet),
-            None if self.backlog.is_empty()
-                || self
-                    .scheduler
-                    .ready_at()
-                    .is_some_and(|ready| ready > self.now) =>
-            {
-                Ok(())
-            }
-            None => Err(Violation::Idle),
+            None if self.backlog.is_empty() => Ok(()),
+            None => match self.scheduler.ready_at() {
+                Some(ready) if ready > self.now => Ok(()),
+                _ => Err(Violation::Idle),
+            },
         }
     }
 
@@ -263,7 +260,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
             .get(&packet.flow)
             .and_then(VecDeque::front)
             .map(|held| held.payload);
-        self.strike(packet)?;
+        self.take_held(packet)?;
         self.events.push(Event::Sent(packet.payload));
         match oldest {
             Some(before) if before != packet.payload && !self.reorders => {
@@ -280,7 +277,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
         let was_empty = self.backlog.is_empty();
         let victim = self.scheduler.evict();
         if let Some(victim) = &victim {
-            self.strike(victim)?;
+            self.take_held(victim)?;
             self.events.push(Event::Evicted(victim.payload));
         }
         if victim.is_none() && !was_empty {
@@ -291,14 +288,15 @@ impl<S: Scheduler<Serial>> Audited<S> {
 
     fn take_dropped(&mut self) -> Result<(), Violation> {
         while let Some((packet, _)) = self.scheduler.take_dropped() {
-            self.strike(&packet)?;
+            self.take_held(&packet)?;
             self.events.push(Event::Dropped(packet.payload));
         }
         Ok(())
     }
 
-    /// Removes a packet from the record.
-    fn strike(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
+    /// Takes a packet that has left the scheduler from those that it holds, and checks that it came
+    /// back unchanged but for ECN's mark.
+    fn take_held(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
         let not_held = Violation::NotHeld(packet.payload);
         let queue = self.waiting.get_mut(&packet.flow).ok_or(not_held)?;
         let position = queue

@@ -38,7 +38,8 @@ const SPECS: &[&str] = &[
     "choke min 1 burst 1 probability 0",
     "afd target 1kb shadow 4 sample 1 interval 1us",
     "afd target 1b shadow 64 sample 2 alpha 1000 beta 1000",
-    "sfb levels 2 bins 2 target 1 max 3 increment 0.5 decrement 0.1 rehash 5ms db 2ms penalty_rate 1000 penalty_burst 2",
+    "sfb levels 2 bins 2 target 1 max 3 increment 0.5 decrement 0.1 rehash 5ms db 2ms \
+     penalty_rate 1000 penalty_burst 2",
     "sfb levels 5 bins 3 max 1 increment 1 rehash 1ms db 0",
     "sfb levels 16 bins 1 rehash 1ms db 1ms penalty_burst 0",
     "packet_fq flows 1",
@@ -85,18 +86,24 @@ const IDLING: &[&str] = &[
 pub fn idling() -> Vec<AnyDiscipline> {
     let mut idling = Vec::new();
     for text in IDLING {
-        idling.push(text.parse::<QueueSpec>().expect("a legal spec").discipline);
+        idling.push(discipline(text));
     }
     idling
+}
+
+fn discipline(text: &str) -> AnyDiscipline {
+    let spec: QueueSpec = text.parse().expect("a legal spec");
+    spec.discipline
 }
 
 /// The disciplines of the registry with their defaults, and with settings for limits, collisions
 /// and small quanta.
 pub fn subjects() -> Vec<AnyDiscipline> {
-    let others = SPECS
-        .iter()
-        .map(|text| text.parse::<QueueSpec>().expect("a legal spec").discipline);
-    AnyDiscipline::all().into_iter().chain(others).collect()
+    let mut subjects = AnyDiscipline::all();
+    for text in SPECS {
+        subjects.push(discipline(text));
+    }
+    subjects
 }
 
 /// Decodes a discipline and its operations. The first byte selects the discipline, the second the
@@ -117,14 +124,13 @@ fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
 fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operation> {
     let kind = bytes.next()?;
     let mut next = || bytes.next().unwrap_or(0);
-    let flow = |byte: u8| u32::from(byte) % flows;
     Some(match kind % 16 {
         0..=7 => {
             let first = next();
             let second = next();
             let urgency = first.wrapping_mul(29) ^ second;
             Operation::Enqueue {
-                flow: flow(first),
+                flow: u32::from(first) % flows,
                 len: len(kind >> 4, second),
                 ecn: ecn(kind),
                 urgency,
@@ -134,10 +140,12 @@ fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operati
         12 => Operation::Evict,
         13 => Operation::Wait(Duration::from_micros(u64::from(next()).pow(2))),
         14 => Operation::SetFlow {
-            flow: flow(next()),
+            flow: u32::from(next()) % flows,
             config: config(next(), next()),
         },
-        _ => Operation::RemoveFlow { flow: flow(next()) },
+        _ => Operation::RemoveFlow {
+            flow: u32::from(next()) % flows,
+        },
     })
 }
 

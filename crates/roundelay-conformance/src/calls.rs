@@ -62,13 +62,14 @@ impl Mix {
 pub fn operations(mix: Mix, seed: u64, count: usize) -> Vec<Operation> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut swells = true;
-    let mut next = |_| {
+    let mut operations = Vec::new();
+    for _ in 0..count {
         if random.random_bool(0.01) {
             swells = !swells;
         }
-        operation(mix, swells, &mut random)
-    };
-    (0..count).map(&mut next).collect()
+        operations.push(operation(mix, swells, &mut random));
+    }
+    operations
 }
 
 fn operation(mix: Mix, swells: bool, random: &mut Pcg64Mcg) -> Operation {

@@ -234,19 +234,21 @@ impl Run {
         let audited = catch_unwind(AssertUnwindSafe(|| {
             self.audit_to(&call, way, scheduler, left_out)
         }));
-        audited.unwrap_or_else(|panic| {
-            let message = panic
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| panic.downcast_ref().map(|text: &&str| (*text).to_owned()));
-            let message = message.unwrap_or_else(|| "no message".to_owned());
-            Err(Broken::Panicked {
-                way,
-                mix: self.mix,
-                seed: self.seed,
-                call: call.get(),
-                message,
-            })
+        let panic = match audited {
+            Ok(audited) => return audited,
+            Err(panic) => panic,
+        };
+        let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+            (Some(text), _) => text.clone(),
+            (None, Some(text)) => (*text).to_owned(),
+            (None, None) => "no message".to_owned(),
+        };
+        Err(Broken::Panicked {
+            way,
+            mix: self.mix,
+            seed: self.seed,
+            call: call.get(),
+            message,
         })
     }
 
@@ -304,40 +306,36 @@ impl Run {
 
     /// The events of another run equal those of [`Way::Build`].
     fn equal(&self, other: Way, built: &[Event], others: &[Event]) -> Result<(), Broken> {
-        let differs = built
-            .iter()
-            .zip(others)
-            .position(|(one, other)| one != other);
-        match differs.or((built.len() != others.len()).then(|| built.len().min(others.len()))) {
-            Some(event) => Err(Broken::Differs {
-                one: Way::Build,
-                other,
-                mix: self.mix,
-                seed: self.seed,
-                event,
-            }),
-            None => Ok(()),
+        if built == others {
+            return Ok(());
         }
+        // If one run has the other's events and more, the first of those differs.
+        let mut event = 0;
+        while event < built.len().min(others.len()) && built[event] == others[event] {
+            event += 1;
+        }
+        Err(Broken::Differs {
+            one: Way::Build,
+            other,
+            mix: self.mix,
+            seed: self.seed,
+            event,
+        })
     }
 }
 
 /// Bursts and single calls, by value and by handle.
 fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
     let singles = serials(discipline.build(Seed::new(1))?, false);
-    let arena = || discipline.build_by_handle(Seed::new(1)).map(Arena::new);
     for others in [
         serials(discipline.build(Seed::new(1))?, true),
-        serials(arena()?, false),
-        serials(arena()?, true),
+        serials(Arena::new(discipline.build_by_handle(Seed::new(1))?), false),
+        serials(Arena::new(discipline.build_by_handle(Seed::new(1))?), true),
     ] {
         if singles != others {
-            return Err(Broken::Burst(
-                singles
-                    .iter()
-                    .zip(&others)
-                    .position(|(one, other)| one != other)
-                    .unwrap_or(0),
-            ));
+            let mut pairs = singles.iter().zip(&others);
+            let differs = pairs.position(|(one, other)| one != other);
+            return Err(Broken::Burst(differs.unwrap_or(0)));
         }
     }
     Ok(())
@@ -348,15 +346,15 @@ fn serials<S: Scheduler<u64>>(mut scheduler: S, in_bursts: bool) -> Vec<u64> {
     let mut sent = Vec::new();
     for burst in 0..50 {
         let now = Instant::from_picos(burst * 1_000_000);
-        let packet = |serial: u64| Packet {
-            arrival: now,
-            ..Packet::new(
-                FlowId((serial * 7 % 20) as u32),
-                64 + (serial * 131 % 1437) as u32,
-                serial,
-            )
-        };
-        let mut packets: Vec<_> = (burst * 30..burst * 30 + 30).map(packet).collect();
+        let mut packets = Vec::new();
+        for serial in burst * 30..burst * 30 + 30 {
+            let flow = FlowId((serial * 7 % 20) as u32);
+            let len = 64 + (serial * 131 % 1437) as u32;
+            packets.push(Packet {
+                arrival: now,
+                ..Packet::new(flow, len, serial)
+            });
+        }
         let most = burst as usize % 40;
         if in_bursts {
             scheduler.enqueue_burst(now, &mut packets);
