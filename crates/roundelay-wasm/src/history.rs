@@ -131,14 +131,10 @@ fn drive<S: Scheduler<usize>>(
     let mut port = Port::new(scheduler, LIMIT, load.rate);
     let mut joined = vec![false; load.flows.len()];
     let mut fates = Fates::default();
-    let join = |port: &mut Port<S>, flow: usize| {
-        let config = load.flows[flow].config();
-        port.scheduler_mut()
-            .set_flow(FlowId(flow as u32), config)
-            .map_err(|error| format!("flow {}: {error}", load.flows[flow].name))
-    };
     if !load.joins_late {
-        (0..load.flows.len()).try_for_each(|flow| join(&mut port, flow))?;
+        for flow in 0..load.flows.len() {
+            join(load, flow, port.scheduler_mut())?;
+        }
         joined.fill(true);
     }
     watch(Call::Begin, port.scheduler());
@@ -150,7 +146,7 @@ fn drive<S: Scheduler<usize>>(
         {
             let flow = arrival.flow.index();
             if !std::mem::replace(&mut joined[flow], true) {
-                join(&mut port, flow)?;
+                join(load, flow, port.scheduler_mut())?;
             }
             port.arrive(
                 arrival.at,
@@ -172,6 +168,14 @@ fn drive<S: Scheduler<usize>>(
             return Err(format!("packet {packet} was dropped: {}", reason.name()));
         }
     }
+}
+
+/// Tells a scheduler about a flow.
+fn join(load: &Load, flow: usize, scheduler: &mut impl Scheduler<usize>) -> Result<(), String> {
+    let Flow { name, .. } = &load.flows[flow];
+    scheduler
+        .set_flow(FlowId(flow as u32), load.flows[flow].config())
+        .map_err(|error| format!("flow {name}: {error}"))
 }
 
 impl History {
@@ -199,22 +203,20 @@ impl History {
         } = recorder;
         let of_drr = departures(load, drr::Config::default())?;
         let of_wf2q_plus = departures(load, wf2q_plus::Config)?;
-        let packet = |(arrival, fluid_end): (&Arrival, u64)| PacketOf {
-            flow: arrival.flow.index(),
-            len: arrival.len,
-            at: arrival.at.as_picos(),
-            fluid_end,
-        };
+        let mut packets = Vec::new();
+        for (arrival, fluid_end) in load.arrivals.iter().zip(fluid_ends(load)) {
+            packets.push(PacketOf {
+                flow: arrival.flow.index(),
+                len: arrival.len,
+                at: arrival.at.as_picos(),
+                fluid_end,
+            });
+        }
         Ok(Self {
             rate: load.rate.bits_per_second(),
             flows: load.flows.clone(),
             bounds: bounds(load),
-            packets: load
-                .arrivals
-                .iter()
-                .zip(fluid_ends(load))
-                .map(packet)
-                .collect(),
+            packets,
             initial: initial.ok_or("no calls")?,
             steps,
             departures: BTreeMap::from([
@@ -242,11 +244,7 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn new(load: &'a Load) -> Self {
         let flows = load.flows.len();
-        let weights: Vec<_> = load
-            .flows
-            .iter()
-            .map(|flow| u64::from(flow.weight))
-            .collect();
+        let weights = load.weights();
         let queues = vec![VecDeque::new(); flows];
         let sent = vec![0; flows];
         let lags = Lags::new(&weights);
@@ -263,14 +261,13 @@ impl<'a> Recorder<'a> {
     }
 
     fn record(&mut self, call: Call, state: State) {
-        let Some(before) = self
-            .steps
-            .last()
-            .map(|step| &step.state)
-            .or(self.initial.as_ref())
-        else {
-            self.initial = Some(state);
-            return;
+        let before = match (self.steps.last(), &self.initial) {
+            (Some(step), _) => &step.state,
+            (None, Some(initial)) => initial,
+            (None, None) => {
+                self.initial = Some(state);
+                return;
+            }
         };
         match call {
             Call::Begin => {}
@@ -307,9 +304,9 @@ impl<'a> Recorder<'a> {
 
     /// The flow of the packet on the link at this time, and the bytes of it yet to be sent.
     fn rest(&self, at: u64) -> (Option<usize>, f64) {
-        let on_link = self.departures.last().filter(|last| last.end > at);
-        let Some(last) = on_link else {
-            return (None, 0.0);
+        let last = match self.departures.last() {
+            Some(last) if last.end > at => last,
+            _ => return (None, 0.0),
         };
         let Arrival { flow, len, .. } = self.load.arrivals[last.packet];
         let part = (last.end - at) as f64 / (last.end - last.start) as f64;
@@ -325,9 +322,19 @@ impl<'a> Recorder<'a> {
         state: State,
     ) {
         let (on_link, rest) = self.rest(at.as_picos());
-        let flows = 0..self.load.flows.len();
-        let sent =
-            |flow: usize| self.sent[flow] as f64 - if on_link == Some(flow) { rest } else { 0.0 };
+        let mut fluid = Vec::new();
+        let mut sent = Vec::new();
+        let mut lags = Vec::new();
+        let mut worst_lags = Vec::new();
+        for flow in 0..self.load.flows.len() {
+            let unsent = if on_link == Some(flow) { rest } else { 0.0 };
+            let lag = self.lags.now(flow);
+            fluid.push(self.fluid.served(FlowId(flow as u32)));
+            sent.push(self.sent[flow] as f64 - unsent);
+            lags.push(lag);
+            // The largest counts once the next packet begins: here the lag of now counts, too.
+            worst_lags.push(self.lags.worst(flow).max(lag));
+        }
         self.steps.push(Step {
             at: at.as_picos(),
             packet,
@@ -337,16 +344,10 @@ impl<'a> Recorder<'a> {
             state,
             queues: self.queues.clone(),
             on_link: on_link.and(self.departures.last()).map(|last| last.packet),
-            fluid: flows
-                .clone()
-                .map(|flow| self.fluid.served(FlowId(flow as u32)))
-                .collect(),
-            sent: flows.clone().map(sent).collect(),
-            lags: flows.clone().map(|flow| self.lags.now(flow)).collect(),
-            // The largest counts once the next packet begins: here the lag of now counts, too.
-            worst_lags: flows
-                .map(|flow| self.lags.worst(flow).max(self.lags.now(flow)))
-                .collect(),
+            fluid,
+            sent,
+            lags,
+            worst_lags,
         });
     }
 }
@@ -367,37 +368,33 @@ fn departures<D: Discipline>(load: &Load, discipline: D) -> Result<Vec<Departure
 
 /// B-WFI of each flow.
 fn bounds(load: &Load) -> Vec<u64> {
-    let share = |flow: &Flow| Share {
-        weight: flow.weight,
-        total_weight: load.flows.iter().map(|flow| u64::from(flow.weight)).sum(),
-        least_weight: load.flows.iter().map(|flow| flow.weight).min().unwrap_or(1),
-        flows: load.flows.len() as u64,
-        max_packet_len: flow.longest,
-        link_max_packet_len: load
-            .arrivals
-            .iter()
-            .map(|arrival| arrival.len)
-            .max()
-            .unwrap_or(0),
-        rate: load.rate,
-    };
-    load.flows
-        .iter()
-        .map(|flow| {
-            qfq::Config
-                .guarantees(&share(flow))
-                .b_wfi
-                .map_or(u64::MAX, |bound| bound.value)
-        })
-        .collect()
+    let longest = load.arrivals.iter().map(|arrival| arrival.len).max();
+    let least_weight = load.flows.iter().map(|flow| flow.weight).min();
+    let mut bounds = Vec::new();
+    for flow in &load.flows {
+        let share = Share {
+            weight: flow.weight,
+            total_weight: load.weights().iter().sum(),
+            least_weight: least_weight.unwrap_or(1),
+            flows: load.flows.len() as u64,
+            max_packet_len: flow.longest,
+            link_max_packet_len: longest.unwrap_or(0),
+            rate: load.rate,
+        };
+        bounds.push(match qfq::Config.guarantees(&share).b_wfi {
+            Some(bound) => bound.value,
+            None => u64::MAX,
+        });
+    }
+    bounds
 }
 
 /// An empty fluid server with the flows' weights.
 fn fluid(load: &Load) -> GpsServer<f64> {
     let mut fluid = GpsServer::new(load.rate);
-    (0..)
-        .zip(&load.flows)
-        .for_each(|(number, flow)| fluid.set_weight(FlowId(number), flow.weight));
+    for (number, flow) in (0..).zip(&load.flows) {
+        fluid.set_weight(FlowId(number), flow.weight);
+    }
     fluid
 }
 
@@ -407,19 +404,17 @@ fn fluid_ends(load: &Load) -> Vec<u64> {
     let mut waiting: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); load.flows.len()];
     let mut accepted = vec![0.0; load.flows.len()];
     let mut server = fluid(load);
+    let mut total = 0;
     for (packet, arrival) in load.arrivals.iter().enumerate() {
         server.arrive(arrival.at, arrival.flow, arrival.len.into());
         let flow = arrival.flow.index();
         accepted[flow] += f64::from(arrival.len);
         waiting[flow].push_back((packet, accepted[flow]));
-        let total: u64 = load.arrivals[..=packet]
-            .iter()
-            .map(|arrival| u64::from(arrival.len))
-            .sum();
-        let until = load
-            .arrivals
-            .get(packet + 1)
-            .map_or(arrival.at + load.rate.time_of(total), |next| next.at);
+        total += u64::from(arrival.len);
+        let until = match load.arrivals.get(packet + 1) {
+            Some(next) => next.at,
+            None => arrival.at + load.rate.time_of(total),
+        };
         for (flow, waiting) in waiting.iter_mut().enumerate() {
             let flow = FlowId(flow as u32);
             while let Some((packet, bytes)) = waiting.front().copied() {
@@ -436,25 +431,26 @@ fn fluid_ends(load: &Load) -> Vec<u64> {
 
 /// The time up to `until` at which a flow has been served so many bytes, to a millionth of a byte.
 fn served_at(server: &GpsServer<f64>, flow: FlowId, bytes: f64, until: Instant) -> Option<u64> {
-    let has_served = |at: u64| {
-        let mut server = server.clone();
-        server.advance(Instant::from_picos(at));
-        server.served(flow) >= bytes - 1e-6
-    };
     let mut from = server.now().as_picos();
     let mut to = until.as_picos();
-    if !has_served(to) {
+    if !has_served(server, flow, bytes, to) {
         return None;
     }
     while from < to {
         let middle = from + (to - from) / 2;
-        if has_served(middle) {
-            to = middle
+        if has_served(server, flow, bytes, middle) {
+            to = middle;
         } else {
-            from = middle + 1
+            from = middle + 1;
         }
     }
     Some(to)
+}
+
+fn has_served(server: &GpsServer<f64>, flow: FlowId, bytes: f64, at: u64) -> bool {
+    let mut server = server.clone();
+    server.advance(Instant::from_picos(at));
+    server.served(flow) >= bytes - 1e-6
 }
 
 #[cfg(test)]

@@ -45,18 +45,18 @@ enum Answer {
 
 /// The answer to a request, both in JSON.
 pub fn answer_to(request: &[u8]) -> Vec<u8> {
-    let parsed = serde_json::from_slice(request).map_err(|error| error.to_string());
-    let run = |Request { load, rule }: Request| {
-        History::of(
-            &load.parse::<Load>().map_err(|error| error.to_string())?,
-            rule,
-        )
-    };
-    let answer = match parsed.and_then(run) {
+    let answer = match run(request) {
         Ok(history) => Answer::History(Box::new(history)),
         Err(error) => Answer::Error(error),
     };
     serde_json::to_vec(&answer).unwrap_or_default()
+}
+
+fn run(request: &[u8]) -> Result<History, String> {
+    let Request { load, rule } =
+        serde_json::from_slice(request).map_err(|error| error.to_string())?;
+    let load: Load = load.parse().map_err(|error: LoadError| error.to_string())?;
+    History::of(&load, rule)
 }
 
 thread_local! {

@@ -108,12 +108,11 @@ impl FromStr for Load {
                 .unwrap_or_default()
                 .split_whitespace()
                 .collect();
-            let error = |message| LoadError {
-                line: index + 1,
-                message,
-            };
-            load.read(&words).map_err(error)?;
             last = index + 1;
+            load.read(&words).map_err(|message| LoadError {
+                line: last,
+                message,
+            })?;
         }
         if load.arrivals.is_empty() {
             return Err(LoadError {
@@ -159,6 +158,11 @@ impl Load {
         Ok(())
     }
 
+    /// Weights of the flows.
+    pub(crate) fn weights(&self) -> Vec<u64> {
+        self.flows.iter().map(|flow| flow.weight.into()).collect()
+    }
+
     fn find(&self, name: &str) -> Option<usize> {
         self.flows.iter().position(|flow| flow.name == name)
     }
@@ -198,11 +202,12 @@ impl Load {
     fn finish(&mut self) -> Result<(), String> {
         self.arrivals.sort_by_key(|arrival| arrival.at);
         for (number, flow) in self.flows.iter_mut().enumerate() {
-            let of_flow = self
-                .arrivals
-                .iter()
-                .filter(|arrival| arrival.flow.index() == number);
-            let longest = of_flow.map(|arrival| arrival.len).max().unwrap_or(0);
+            let mut longest = 0;
+            for arrival in &self.arrivals {
+                if arrival.flow.index() == number {
+                    longest = longest.max(arrival.len);
+                }
+            }
             if flow.longest == 0 {
                 flow.longest = longest.max(FlowConfig::MIN_MAX_PACKET_LEN);
             }
@@ -225,7 +230,8 @@ fn flow(name: &str, mut words: &[&str]) -> Result<Flow, String> {
     };
     if name.len() > 8 || matches!(name, "link" | "join" | "flow") {
         return Err(format!(
-            "'{name}' as a flow's name; expected a word of up to 8 bytes other than link, join and flow"
+            "'{name}' as a flow's name; expected a word of up to 8 bytes other than link, join and \
+             flow"
         ));
     }
     while let [key, value, rest @ ..] = words {
@@ -256,11 +262,10 @@ fn unknown(word: &str) -> String {
 }
 
 fn number(text: &str, least: u32, most: u32, unit: &str) -> Result<u32, String> {
-    let number = text
-        .parse()
-        .ok()
-        .filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("'{text}' {unit}; expected {least} to {most}"))
+    match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("'{text}' {unit}; expected {least} to {most}")),
+    }
 }
 
 fn time(text: &str) -> Result<Instant, String> {

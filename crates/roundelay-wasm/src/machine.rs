@@ -67,7 +67,7 @@ impl Listings {
     /// # Errors
     /// Flows join late, or the sum of weights over a weight is no power of two.
     pub(crate) fn new(load: &Load, rule: StartTime) -> Result<Self, String> {
-        let total_weight: u64 = load.flows.iter().map(|flow| u64::from(flow.weight)).sum();
+        let total_weight: u64 = load.weights().iter().sum();
         if load.joins_late {
             return Err(
                 "the listings know all flows from the start; expected a load without 'join late'"
@@ -85,13 +85,11 @@ impl Listings {
                 "flow {name}: share {weight} / {total_weight}; the listings need 1 / 2^n"
             ));
         }
-        let share = |flow: &crate::load::Flow| {
-            (
-                total_weight / u64::from(flow.weight),
-                u64::from(flow.longest),
-            )
-        };
-        let shares: Vec<_> = load.flows.iter().map(share).collect();
+        let mut shares = Vec::new();
+        for flow in &load.flows {
+            let inverse_share = total_weight / u64::from(flow.weight);
+            shares.push((inverse_share, u64::from(flow.longest)));
+        }
         let listings = QfqListings::new(Reading::starting(rule), &shares)
             .map_err(|error| error.to_string())?;
         let lowest = (0..shares.len())
@@ -170,14 +168,11 @@ impl Machine for Listings {
         let mut groups = Vec::new();
         for (set, members) in self.listings.sets() {
             for (index, start, finish) in members {
-                let slots = self
-                    .listings
-                    .slots(index)
-                    .into_iter()
-                    .map(|(start, flows)| Slot {
-                        start: self.units(start),
-                        flows,
-                    });
+                let mut slots = Vec::new();
+                for (start, flows) in self.listings.slots(index) {
+                    let start = self.units(start);
+                    slots.push(Slot { start, flows });
+                }
                 let start = self.units(start);
                 let finish = self.units(finish);
                 let slot_size = self.units(1 << index);
@@ -187,7 +182,7 @@ impl Machine for Listings {
                     slot_size,
                     start,
                     finish,
-                    slots: slots.collect(),
+                    slots,
                 });
             }
         }

@@ -125,24 +125,20 @@ pub(crate) fn of_arrival(flow: usize, before: &State, after: &State) -> Vec<Move
         start,
         finish: times.finish,
     });
-    if let Some(slot) = after
-        .group(group)
-        .and_then(|group| group.slots.iter().find(|slot| slot.flows.contains(&flow)))
+    if let Some(group) = after.group(group)
+        && let Some(slot) = group.slots.iter().find(|slot| slot.flows.contains(&flow))
     {
         moves.push(Move::Slot {
             flow,
-            group,
+            group: group.index,
             start: slot.start,
         });
     }
     moves.extend(times_of(group, before, after));
     moves.extend(jump(before.v, after.v));
-    moves.extend(
-        after
-            .groups
-            .iter()
-            .filter_map(|now| set_of(now, before, group)),
-    );
+    for now in &after.groups {
+        moves.extend(set_of(now, before, group));
+    }
     moves
 }
 
@@ -186,12 +182,9 @@ pub(crate) fn of_departure(flow: usize, len: u32, before: &State, after: &State)
     }
     moves.extend(times_of(chosen.index, before, after));
     moves.extend(jump(to, after.v));
-    moves.extend(
-        after
-            .groups
-            .iter()
-            .filter_map(|now| set_of(now, before, chosen.index)),
-    );
+    for now in &after.groups {
+        moves.extend(set_of(now, before, chosen.index));
+    }
     moves
 }
 

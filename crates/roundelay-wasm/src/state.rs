@@ -65,18 +65,24 @@ fn units(time: VirtualTime) -> f64 {
 impl State {
     /// The state of the shipped scheduler with this number of flows.
     pub(crate) fn of(view: &View, flows: usize) -> Self {
-        let slot = |(start, flows): &(VirtualTime, Vec<roundelay::FlowId>)| Slot {
-            start: units(*start),
-            flows: flows.iter().map(|flow| flow.index()).collect(),
-        };
-        let groups = view.groups.iter().map(|group| Group {
-            index: group.index,
-            set: group.set.name(),
-            slot_size: units(VirtualTime::from_bits(group.slot_size)),
-            start: units(group.start),
-            finish: units(group.finish),
-            slots: group.slots.iter().map(slot).collect(),
-        });
+        let mut groups = Vec::new();
+        for group in &view.groups {
+            let mut slots = Vec::new();
+            for (start, flows) in &group.slots {
+                slots.push(Slot {
+                    start: units(*start),
+                    flows: flows.iter().map(|flow| flow.index()).collect(),
+                });
+            }
+            groups.push(Group {
+                index: group.index,
+                set: group.set.name(),
+                slot_size: units(VirtualTime::from_bits(group.slot_size)),
+                start: units(group.start),
+                finish: units(group.finish),
+                slots,
+            });
+        }
         let mut times = vec![None; flows];
         for flow in &view.flows {
             times[flow.flow.index()] = Some(Times {
@@ -88,7 +94,7 @@ impl State {
         Self {
             v: units(view.virtual_time),
             total_weight: view.total_weight,
-            groups: groups.collect(),
+            groups,
             flows: times,
         }
     }
@@ -105,30 +111,27 @@ impl State {
             .find(|group| group.index >= from && group.set == READY)
     }
 
+    fn is_sorted_by_finish(&self, set: &str) -> bool {
+        let groups = self.groups.iter().filter(|group| group.set == set);
+        groups.is_sorted_by_key(|group| group.finish)
+    }
+
     /// Broken claims of section 4.1.3 and appendix A of the paper: Theorems 6 and 7, and the claim
     /// that the served group finishes first of all eligible ones.
     pub fn broken(&self) -> Vec<&'static str> {
-        let sorted = |set: &str| {
-            self.groups
-                .iter()
-                .filter(|group| group.set == set)
-                .is_sorted_by_key(|group| group.finish)
-        };
         let eligible = self.groups.iter().filter(|group| group.start <= self.v);
         let earliest = eligible.map(|group| group.finish).min_by(f64::total_cmp);
         let served = self.first_ready(0).map(|group| group.finish);
-        let claims = [
-            (sorted(READY), "Theorem 6: ER is sorted by F"),
-            (sorted(BLOCKED), "Theorem 7: EB is sorted by F"),
-            (
-                served == earliest,
-                "the first group of ER finishes first of all eligible groups",
-            ),
-        ];
-        claims
-            .into_iter()
-            .filter(|(holds, _)| !holds)
-            .map(|(_, claim)| claim)
-            .collect()
+        let mut broken = Vec::new();
+        if !self.is_sorted_by_finish(READY) {
+            broken.push("Theorem 6: ER is sorted by F");
+        }
+        if !self.is_sorted_by_finish(BLOCKED) {
+            broken.push("Theorem 7: EB is sorted by F");
+        }
+        if served != earliest {
+            broken.push("the first group of ER finishes first of all eligible groups");
+        }
+        broken
     }
 }
