@@ -111,10 +111,10 @@ impl Network {
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
         let mut time = 0;
-        for at in hop..path.len() {
+        for (at, next) in path.iter().enumerate().skip(hop) {
             // The propagation delay before `hop` is over on arrival there.
             if at > hop {
-                time += path[at].propagation;
+                time += next.propagation;
             }
             time += self.transmission(packet, at);
         }

@@ -120,17 +120,17 @@ fn succeeds_from(
     }
     // Keys of the packets that wait at the node.
     let mut keys: [Option<i32>; MOST] = [None; MOST];
-    for packet in 0..load.packets() {
+    for (packet, own_key) in keys.iter_mut().enumerate().take(load.packets()) {
         if state.waits_at(load, packet, slot) == Some(node) {
             let hop = state.hop[packet].into();
-            keys[packet] = Some(key(packet, hop, state.ready[packet]));
+            *own_key = Some(key(packet, hop, state.ready[packet]));
         }
     }
     let Some(least) = keys.into_iter().flatten().min() else {
         return succeeds_from(load, key, state, slot, node + 1);
     };
-    for packet in 0..load.packets() {
-        if keys[packet] == Some(least) {
+    for (packet, own_key) in keys.into_iter().enumerate() {
+        if own_key == Some(least) {
             let mut next = state;
             next.send(load, packet, slot);
             if succeeds_from(load, key, next, slot, node + 1) {
