@@ -208,18 +208,18 @@ impl Source for Generator {
     /// A packet in the next free buffer, for the flow with the shortest backlog.
     #[inline(always)]
     fn make<N: Number>(&mut self) -> Packet<N> {
-        let flow = self.levels.rise();
+        let flow = self.levels.raise_shortest();
         self.make_of(flow)
     }
 
-    /// A packet for a random flow, or for the flow with the shortest backlog if the random one is
-    /// full.
+    /// A packet of a random flow, or of the flow with the shortest backlog if the random flow has
+    /// its maximum already.
     fn make_of_any<N: Number>(&mut self) -> Packet<N> {
         let drawn = self.random.random_range(0..self.levels.flows());
         let flow = if self.levels.backlog(drawn) < self.most {
             self.levels.raise(drawn)
         } else {
-            self.levels.rise()
+            self.levels.raise_shortest()
         };
         self.make_of(flow)
     }

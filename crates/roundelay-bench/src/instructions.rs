@@ -107,15 +107,14 @@ fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
         ("--burst", load.burst.to_string()),
         ("--once", pairs.to_string()),
     ];
-    let options = options
-        .into_iter()
-        .flat_map(|(option, value)| [option.to_owned(), value]);
-    ["bench".to_owned()]
-        .into_iter()
-        .chain(discipline)
-        .chain(handles)
-        .chain(options)
-        .collect()
+    let mut arguments = vec!["bench".to_owned()];
+    arguments.extend(discipline);
+    arguments.extend(handles);
+    for (option, value) in options {
+        arguments.push(option.to_owned());
+        arguments.push(value);
+    }
+    arguments
 }
 
 /// Column indices in callgrind's line of sums with cache simulation: Ir Dr Dw I1mr D1mr D1mw ILmr

@@ -59,9 +59,9 @@ impl Levels {
         self.backlogs[flow as usize]
     }
 
-    /// Raises a flow from the lowest level to the next.
+    /// Raises a flow with the shortest backlog by one level. Returns the flow.
     #[inline(always)]
-    pub(crate) fn rise(&mut self) -> u32 {
+    pub(crate) fn raise_shortest(&mut self) -> u32 {
         loop {
             let level = &mut self.levels[usize::from(self.lowest)];
             let Some(&flow) = level.flows.get(level.next) else {
@@ -77,7 +77,7 @@ impl Levels {
         }
     }
 
-    /// Raises a flow to the next level.
+    /// Raises a flow by one level. Returns the flow.
     #[inline(always)]
     pub(crate) fn raise(&mut self, flow: u32) -> u32 {
         let backlog = &mut self.backlogs[flow as usize];
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_flow_with_the_shortest_backlog_is_next() {
         let mut levels = Levels::new(8, 5);
-        let risen: Vec<_> = (0..20).map(|_| levels.rise()).collect();
+        let risen: Vec<_> = (0..20).map(|_| levels.raise_shortest()).collect();
         assert!(
             risen
                 .iter()
@@ -137,8 +137,8 @@ mod tests {
         );
         // Flow 3 has 3 packets. After it loses two, it is the only flow with one.
         (0..2).for_each(|_| levels.fall_back(3));
-        assert_eq!(levels.rise(), 3);
-        assert_eq!(levels.rise(), 4, "the first of those with two");
+        assert_eq!(levels.raise_shortest(), 3);
+        assert_eq!(levels.raise_shortest(), 4, "the first of those with two");
     }
 
     /// A simple model of [`Levels`]: each flow's backlog, and when it last changed.
@@ -150,7 +150,7 @@ mod tests {
             flow as u32
         }
 
-        fn rise(&mut self, now: u64) -> u32 {
+        fn raise_shortest(&mut self, now: u64) -> u32 {
             let flow = (0..self.0.len()).min_by_key(|flow| self.0[*flow]).unwrap();
             self.step(flow, self.0[flow].0 + 1, now)
         }
@@ -167,7 +167,11 @@ mod tests {
             levels.settle(waiting == 0);
             for _ in 0..random.random_range(0..60) {
                 now += 1;
-                assert_eq!(levels.rise(), plain.rise(now), "swell {swell}");
+                assert_eq!(
+                    levels.raise_shortest(),
+                    plain.raise_shortest(now),
+                    "swell {swell}"
+                );
                 waiting += 1;
             }
             let least = if swell % 3 == 0 {

@@ -65,9 +65,12 @@ fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
     options.rate = scenario::rate(&applications, arguments.rate);
     let mut written = Written {
         text: String::new(),
-        doubts: Vec::from_iter(warning(&applications, arguments.round_trip.is_some())),
+        doubts: doubts(&applications, &options),
     };
-    written.doubts.extend(doubts(&applications, &options));
+    let has_round_trip = arguments.round_trip.is_some();
+    written
+        .doubts
+        .extend(warning(&applications, has_round_trip));
     written.text = match arguments.tmix {
         Some(Tmix::Older) => tmix::write(&applications, tmix::Format::Older),
         Some(Tmix::Newer) => tmix::write(&applications, tmix::Format::Newer),

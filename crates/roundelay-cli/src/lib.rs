@@ -51,7 +51,7 @@ mod words;
 
 use std::ffi::OsString;
 #[cfg(feature = "parquet")]
-use std::{panic, thread};
+use std::{panic, sync::Once, thread};
 
 use clap::CommandFactory;
 
@@ -128,12 +128,16 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
 /// A panic of the decoder is an error of the file that it reads, and is told as one.
 #[cfg(feature = "parquet")]
 fn hush_decoder() {
-    let told = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        if thread::current().name() != Some(roundelay_report::DECODER) {
-            told(panic);
-        }
-    }));
+    // Python calls the command many times in a process.
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let told = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if thread::current().name() != Some(roundelay_report::DECODER) {
+                told(panic);
+            }
+        }));
+    });
 }
 
 /// The exit status of a command; a failure is printed.

@@ -48,20 +48,29 @@ const COMBINATORS: [&str; 38] = [
     "zip",
 ];
 
-/// Most combinators, closures with a name, and lines beyond 100 columns of a package.
-const MOST: [(&str, [f64; 3]); 8] = [
-    ("roundelay", [20.3, 2.2, 3.6]),
-    ("roundelay-sim", [26.0, 3.7, 2.1]),
-    ("roundelay-trace", [28.5, 1.2, 1.3]),
-    ("roundelay-advice", [30.2, 2.6, 0.1]),
-    ("roundelay-cli", [33.5, 6.2, 6.2]),
-    ("roundelay-papers", [27.6, 2.0, 0.5]),
-    ("roundelay-report", [27.0, 2.0, 1.0]),
-    ("roundelay-live", [19.5, 4.2, 3.8]),
+/// What each package may have at most: combinators, closures with a name, lines beyond 100 columns,
+/// and `let (a, b) = (x, y)`, which only swaps or takes apart.
+const MOST: [(&str, [f64; 4]); 19] = [
+    ("roundelay", [20.3, 2.2, 3.6, 1.0]),
+    ("roundelay-sim", [26.0, 3.7, 2.1, 1.0]),
+    ("roundelay-trace", [28.5, 1.2, 1.3, 1.0]),
+    ("roundelay-advice", [30.2, 2.6, 0.1, 1.0]),
+    ("roundelay-cli", [33.5, 6.2, 6.2, 1.0]),
+    ("roundelay-papers", [27.6, 2.0, 0.5, 1.0]),
+    ("roundelay-report", [27.0, 2.0, 1.0, 1.0]),
+    ("roundelay-live", [19.5, 4.2, 3.8, 1.0]),
+    ("roundelay-reference", [15.9, 0.0, 0.0, 0.0]),
+    ("roundelay-metrics", [21.3, 0.9, 0.0, 0.0]),
+    ("roundelay-tcp", [19.7, 0.6, 0.0, 0.6]),
+    ("roundelay-conformance", [9.7, 1.2, 0.0, 0.0]),
+    ("roundelay-files", [20.7, 0.0, 0.0, 0.0]),
+    ("roundelay-bench", [28.4, 5.8, 1.2, 0.0]),
+    ("roundelay-verify", [29.6, 6.2, 4.3, 1.2]),
+    ("roundelay-import", [27.8, 3.4, 3.7, 2.0]),
+    ("roundelay-python", [56.0, 10.7, 2.9, 0.0]),
+    ("roundelay-wasm", [24.1, 0.0, 0.0, 0.0]),
+    ("roundelay-compare-wasm", [10.3, 0.0, 0.0, 0.0]),
 ];
-
-/// `let (a, b) = (x, y)` only swaps or takes apart.
-const MOST_TUPLES: f64 = 1.0;
 
 #[derive(Debug, Default)]
 struct Figures {
@@ -165,9 +174,19 @@ fn figures_of_style_do_not_rise() {
     let mut wrong = String::new();
     for (package, most) in MOST {
         let figures = Figures::of_package(package);
-        assert!(figures.lines > 1000, "{package}: {figures:?}");
-        let found = [figures.combinators, figures.named, figures.wide];
-        let names = ["combinators", "closures with a name", "wide lines"];
+        assert!(figures.lines > 200, "{package}: {figures:?}");
+        let found = [
+            figures.combinators,
+            figures.named,
+            figures.wide,
+            figures.tuples,
+        ];
+        let names = [
+            "combinators",
+            "closures with a name",
+            "wide lines",
+            "bindings of tuples",
+        ];
         for ((name, count), most) in names.iter().zip(found).zip(most) {
             let figure = figures.per_thousand(count);
             if (10.0 * figure).round() > (10.0 * most).round() {
@@ -177,15 +196,21 @@ fn figures_of_style_do_not_rise() {
                 );
             }
         }
-        let tuples = figures.per_thousand(figures.tuples);
-        if tuples > MOST_TUPLES {
-            _ = writeln!(
-                wrong,
-                "{package}: {tuples:.1} bindings of tuples: at most {MOST_TUPLES}"
-            );
-        }
     }
     assert!(wrong.is_empty(), "STYLE.md, plain Rust:\n{wrong}");
+}
+
+#[test]
+fn every_package_has_limits() {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in fs::read_dir(packages).unwrap() {
+        let path = entry.unwrap().path();
+        let package = path.file_name().unwrap().to_str().unwrap();
+        if path.join("src").is_dir() {
+            let has_limits = MOST.iter().any(|(known, _)| *known == package);
+            assert!(has_limits, "{package} has no limits in MOST");
+        }
+    }
 }
 
 #[test]

@@ -76,12 +76,11 @@ pub fn text(request: &Request, advised: &Advised) -> String {
 
 /// All disciplines with a sentence on each, and the disciplines compared by default.
 pub fn disciplines() -> String {
-    let all = AnyDiscipline::all()
-        .into_iter()
-        .map(|discipline| discipline.info());
-    let all: Vec<_> = all
-        .map(|info| json!({ "name": info.name, "about": info.about }))
-        .collect();
+    let mut all = Vec::new();
+    for discipline in AnyDiscipline::all() {
+        let info = discipline.info();
+        all.push(json!({ "name": info.name, "about": info.about }));
+    }
     json!({ "all": all, "default": DEPLOYED }).to_string()
 }
 
@@ -90,7 +89,8 @@ pub fn disciplines() -> String {
 #[cfg(target_arch = "wasm32")]
 #[allow(
     unsafe_code,
-    reason = "an export of a WebAssembly module has a name that is not mangled, and an import is a foreign function"
+    reason = "an export of a WebAssembly module has a name that is not mangled, and an import is a \
+              foreign function"
 )]
 mod exports {
     use std::cell::RefCell;
@@ -137,20 +137,25 @@ mod exports {
     #[unsafe(no_mangle)]
     extern "C" fn answer() -> usize {
         ADVISED.set(None);
-        let request = REQUEST.with_borrow(|request| {
-            serde_json::from_slice::<Request>(request).map_err(|error| error.to_string())
-        });
-        let compared =
-            request.and_then(|request| compare(&request, Opened).map(|advised| (request, advised)));
-        let answer = match compared {
+        let answer = match compared() {
             Ok((request, advised)) => {
-                let answer = object!({ "text": text(&request, &advised), "broken": advised.comparison.broken_bounds() });
+                let text = text(&request, &advised);
+                let broken = advised.comparison.broken_bounds();
                 ADVISED.set(Some(advised));
-                answer
+                object!({ "text": text, "broken": broken })
             }
             Err(error) => object!({ "error": error }),
         };
         keep(answer.to_string())
+    }
+
+    /// The request, and the comparison that it asks for.
+    fn compared() -> Result<(Request, Advised), String> {
+        let request: Request = REQUEST
+            .with_borrow(|request| serde_json::from_slice(request))
+            .map_err(|error| error.to_string())?;
+        let advised = compare(&request, Opened)?;
+        Ok((request, advised))
     }
 
     /// The HTML report of the last comparison. Returns the length in bytes.

@@ -103,11 +103,10 @@ impl Request {
             );
         }
         let rate = value("--rate <RATE>", &self.rate, parse_rate)?;
-        let choices = self
-            .disciplines
-            .iter()
-            .map(|text| value("[DISCIPLINES]...", text, parse_choice));
-        let choices = choices.collect::<Result<Vec<_>, _>>()?;
+        let mut choices = Vec::new();
+        for text in &self.disciplines {
+            choices.push(value("[DISCIPLINES]...", text, parse_choice)?);
+        }
         let mut options = Options::new(rate, chosen(&choices, !self.trees.is_empty()));
         let link = option("--link <NAME>", &self.link, parse::<LinkLayer>)?;
         let overhead = option(
@@ -141,27 +140,24 @@ impl Request {
         options.seed =
             option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
         options.seeds = option("--seeds <N>", &self.seeds, whole(SEEDS))?.unwrap_or(options.seeds);
-        let rules = self
-            .weight
-            .iter()
-            .map(|text| value("--weight <RULE>", text, WeightRules::parse_rule));
-        let rules = rules.collect::<Result<Vec<_>, _>>()?;
-        let weights = self
-            .weights
-            .as_ref()
-            .map(|file| WeightRules::from_toml(&file.name, &file.text));
-        options.weights = weights
-            .transpose()
-            .map_err(|error| error.to_string())?
-            .unwrap_or_default();
-        rules
-            .into_iter()
-            .rev()
-            .for_each(|rule| options.weights.push_first(rule));
-        let trees = self.trees.iter().map(|file| {
-            TreeFile::from_toml(&file.name, &file.text).map_err(|error| error.to_string())
-        });
-        options.trees = trees.collect::<Result<_, _>>()?;
+        let mut rules = Vec::new();
+        for text in &self.weight {
+            rules.push(value("--weight <RULE>", text, WeightRules::parse_rule)?);
+        }
+        options.weights = match &self.weights {
+            Some(file) => {
+                WeightRules::from_toml(&file.name, &file.text).map_err(|error| error.to_string())?
+            }
+            None => WeightRules::default(),
+        };
+        // The rules of `--weight` come before those of the file, in their own order.
+        for rule in rules.into_iter().rev() {
+            options.weights.push_first(rule);
+        }
+        for file in &self.trees {
+            let tree = TreeFile::from_toml(&file.name, &file.text);
+            options.trees.push(tree.map_err(|error| error.to_string())?);
+        }
         options.span = Span {
             from: option("--from <TIME>", &self.from, parse_time)?,
             to: option("--to <TIME>", &self.to, parse_time)?,

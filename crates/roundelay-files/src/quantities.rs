@@ -242,7 +242,11 @@ impl Written for Billionths {
     }
 
     fn from_number(number: u64) -> Option<Self> {
-        (number <= 1).then_some(Self(number * Self::ONE.0))
+        match number {
+            0 => Some(Self(0)),
+            1 => Some(Self::ONE),
+            _ => None,
+        }
     }
 }
 
@@ -301,6 +305,15 @@ mod tests {
         assert_eq!(Billionths::from_text("0.01"), Ok(Billionths(10_000_000)));
         for wrong in ["1.5", "NaN", "-0.1", "200%", "inf"] {
             assert!(Billionths::from_text(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_any_size_is_refused_without_an_overflow() {
+        assert_eq!(Billionths::from_number(0), Some(Billionths(0)));
+        assert_eq!(Billionths::from_number(1), Some(Billionths::ONE));
+        for number in [2, 18_446_744_074, u64::MAX] {
+            assert_eq!(Billionths::from_number(number), None, "{number}");
         }
     }
 }

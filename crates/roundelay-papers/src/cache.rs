@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use roundelay_bench::cpu_seconds;
-use roundelay_report::{open_to_append, sealed, unsealed, write_text};
+use roundelay_report::{PartialFile, open_to_append, sealed, unsealed};
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
@@ -60,6 +60,11 @@ impl Cache {
         fs::create_dir_all(folder)
             .map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
         let _lock = lock(&path).map_err(failed)?;
+        if path.is_symlink() {
+            return Err(failed(std::io::Error::other(
+                "a symbolic link; expected a file",
+            )));
+        }
         let mut bytes = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(failed)?,
@@ -73,7 +78,9 @@ impl Cache {
         if is_cut {
             // The cut may have taken the beginning of the first line.
             text = text.split_once('\n').map_or("", |(_, newest)| newest);
-            write_text(&path, text).map_err(Failed::from)?;
+            let mut file = PartialFile::replace(&path).map_err(Failed::from)?;
+            file.write_all(text.as_bytes()).map_err(failed)?;
+            file.finish().map_err(Failed::from)?;
         }
         let mut done = HashMap::new();
         for line in text.lines().filter_map(unsealed) {

@@ -108,7 +108,7 @@ fn reasons(applications: &Applications, has_round_trip: bool) -> Vec<String> {
     let mut reasons = Vec::new();
     if tcp == 0 {
         reasons.push(
-            "it holds no data over TCP in the link's direction, so nothing in it reacts".to_owned(),
+            "it shows no data over TCP in the link's direction, so nothing in it reacts".to_owned(),
         );
     } else if shares.part(tcp) < FEW {
         reasons.push(format!(

@@ -173,7 +173,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut all = files(folder);
     all.retain(|path| !path.is_dir());
     for path in entries(folder).unwrap_or_default() {
-        if path.is_dir() && !path.ends_with(JOURNAL) {
+        if path.is_dir() && !path.is_symlink() && !path.ends_with(JOURNAL) {
             all.extend(files_below(&path));
         }
     }

@@ -120,7 +120,7 @@ impl Dataset {
             )));
         }
         let journals = folder.join(JOURNAL);
-        refuse_links(folder).map_err(Failure::run)?;
+        refuse_link(&journals).map_err(|error| of(folder, error))?;
         fs::create_dir_all(folder).map_err(|error| of(folder, error))?;
         let failed = |error: io::Error| of(&journals, error);
         // Under the lock: a process that ends removes an empty folder of journals.
@@ -132,6 +132,7 @@ impl Dataset {
         let mut adopted = Vec::new();
         let mut found = Vec::new();
         for path in entries(&journals).map_err(failed)? {
+            refuse_link(&path).map_err(failed)?;
             found.extend(runs_of_journal(&path).map_err(failed)?);
             // A living process holds the lock.
             let Ok(file) = open_to_append(&path.join(RUNS)) else {
@@ -200,6 +201,7 @@ impl Dataset {
         let folder = self.folder.join(folder);
         let path = folder.join(format!("{point}.parquet"));
         let failed = |error: io::Error| format!("{}: {error}", path.display());
+        self.refuse_links(&folder).map_err(failed)?;
         let mut is_new = create(&folder).map_err(failed)?;
         let partial = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -232,6 +234,7 @@ impl Dataset {
                 .map_err(|error| format!("{}: {error}", path.display()))?;
             write_new(&partial, &bytes).map_err(failed)?;
             let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
+            self.refuse_links(&folder).map_err(failed)?;
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
                 fs::rename(&partial, &path).map_err(failed)?;
@@ -247,6 +250,17 @@ impl Dataset {
             }
             is_new = false;
         }
+    }
+
+    /// Refuses symbolic links among the folders down to that of a point.
+    fn refuse_links(&self, folder: &Path) -> io::Result<()> {
+        for part in folder.ancestors() {
+            if part == self.folder {
+                break;
+            }
+            refuse_link(part)?;
+        }
+        Ok(())
     }
 
     /// Ends without work: removes the journal of this process, and a folder without content.
@@ -330,18 +344,14 @@ fn create(folder: &Path) -> io::Result<bool> {
     }
 }
 
-/// Refuses symbolic links to folders in a dataset: files are made, replaced and removed by known names
-/// there, so whoever may write to its folder could lead a sweep into folders of others.
-fn refuse_links(folder: &Path) -> Result<(), Fault> {
-    for path in entries(folder).unwrap_or_default() {
-        if !path.is_dir() {
-            continue;
-        }
-        if path.is_symlink() {
-            let fault = Fault::wanted("a folder").behind("a symbolic link; ");
-            return Err(fault.in_file(path.display().to_string(), 0));
-        }
-        refuse_links(&path)?;
+/// Refuses a symbolic link in place of a folder: files are made, replaced and removed by known names
+/// below it, so whoever may write to a dataset's folder could lead a sweep into folders of others.
+fn refuse_link(folder: &Path) -> io::Result<()> {
+    if folder.is_symlink() {
+        let name = folder.file_name().unwrap_or_default().display();
+        return Err(io::Error::other(format!(
+            "{name} is a symbolic link; expected a folder"
+        )));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! Gbit/s). Nodes are `leaf0`, `spine0`, `host0`, ..., and hosts are numbered from rack to rack.
 //! Spread flows over the spines ([`Routing::spread`](crate::Routing)).
 
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, Fault, Rate};
 use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -74,7 +74,13 @@ impl LeafSpine {
         let spines = within("spines", self.spines.into(), 1, 1_000)?;
         let hosts = within("hosts_per_leaf", self.hosts_per_leaf.into(), 1, 10_000)?;
         not_too_many("hosts_per_leaf", leaves + spines + leaves * hosts)?;
-        within("spines", spines, 1, MOST_PAIRS / leaves)?;
+        let most = MOST_PAIRS / leaves;
+        if spines > most {
+            let legal = format!("1 to {most}, as {MOST_PAIRS} pairs of both are the most");
+            let fault = Fault::new(format!("{spines} above {leaves} leaves, legal range {legal}"));
+            let fault = fault.with_given(spines).with_legal(legal);
+            return Err(TopologyError::new("spines", fault));
+        }
         let mut builder = Builder::new(queues);
         let spines: Vec<_> = (0..spines)
             .map(|number| builder.router(&format!("spine{number}")))

@@ -462,8 +462,9 @@ impl Dialogue {
                     if side.seen {
                         let end = side.next + bytes;
                         evidence.count(now, side.clock(), &side.heard, end, bytes);
+                        let segment = side.longest.min(SEGMENT).into();
+                        evidence.count_length(bytes, segment);
                         if let Some(way) = side.clock() {
-                            let segment = side.longest.min(SEGMENT).into();
                             let allowed = now.saturating_sub(way);
                             evidence.count_window(allowed, &side.heard, [end, bytes], segment);
                         }

@@ -9,8 +9,9 @@
 //! Senders that pace (BBR) follow no acknowledgement. One whose data meets a queue nearly all the
 //! time while the link is busy, and that has about its fair share of the link, is taken for one that
 //! wanted more; but an application that happens to need this share looks the same, so the answer is
-//! uncertain. A message of a few round trips may have less than its share, because its sender has just
-//! begun; few applications write so that data always waits, and yet not all at once.
+//! uncertain. A file of a few round trips has less than its share, because its sender has just begun.
+//! Calls, games and chat beside a long queue wait as long, but they have next to nothing of the link,
+//! in small packets.
 
 use std::collections::VecDeque;
 
@@ -62,6 +63,10 @@ const NEARLY_ALWAYS: f64 = 2.0 / 3.0;
 const FAIR: f64 = 0.75;
 /// Round trips, queue and all, after which a sender has had the time to come to its share.
 const BRIEF: u64 = 10;
+/// The part of a fair share that such a sender has at least, and the part of its packets that are
+/// full: all but the last ones.
+const BRIEFLY_FAIR: f64 = 1.0 / 3.0;
+const NEARLY_ALL_FULL: f64 = 0.9;
 /// The part of the link's rate that is used while data waits there, and not elsewhere.
 const BUSY: f64 = 2.0 / 3.0;
 /// One packet lost of so many is more than noise.
@@ -91,6 +96,8 @@ pub(super) struct Evidence {
     tried: u64,
     /// Packets at which nothing was outstanding.
     idle: u64,
+    /// Packets as long as the longest segment.
+    whole: u64,
     /// From each power of two packets to the next: the most bytes outstanding, and segments sent
     /// again.
     octaves: Vec<(u64, u64)>,
@@ -177,6 +184,11 @@ impl Evidence {
                 *most = flight.max(*most);
             }
         }
+    }
+
+    /// Counts the length of a packet's new bytes beside that of the longest `segment`.
+    pub(super) fn count_length(&mut self, len: u64, segment: u64) {
+        self.whole += u64::from(len >= segment);
     }
 
     /// Counts a packet of `len` new bytes up to `end` that fills the receiver's window: its sender had no
@@ -330,7 +342,7 @@ impl Evidence {
         let waits = self.waits(around.base, [LONG_WAIT, 8]);
         let is_fair = around.share.is_some_and(|share| share >= FAIR);
         let is_never_idle = self.idle * 100 <= self.packets;
-        if waits >= NEARLY_ALWAYS && is_never_idle && (is_fair || self.is_brief(around)) {
+        if waits >= NEARLY_ALWAYS && is_never_idle && (is_fair || self.is_brief_file(around)) {
             return Limit::Paced { is_busy };
         }
         if self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
@@ -344,8 +356,13 @@ impl Evidence {
         }
     }
 
-    /// Whether the message had too few round trips for its share.
-    fn is_brief(&self, around: Surroundings) -> bool {
+    /// Whether this is a file that had too few round trips for its share of a busy link.
+    fn is_brief_file(&self, around: Surroundings) -> bool {
+        let has_some = around.share.is_some_and(|share| share >= BRIEFLY_FAIR);
+        let is_full = self.whole as f64 >= NEARLY_ALL_FULL * self.packets as f64;
+        if !has_some || !is_full || around.load < BUSY {
+            return false;
+        }
         let mut rounds = self.rounds.clone();
         rounds.sort_unstable();
         let Some(median) = rounds.get(rounds.len() / 2) else {
