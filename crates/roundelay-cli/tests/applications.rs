@@ -398,6 +398,24 @@ fn a_stream_beside_a_transfer_stays_a_list_of_writes() {
     assert_eq!(text.matches("\"< endless\"").count(), 1, "{text}");
 }
 
+/// Regression: what a call or a game writes waits beside a long queue as a file does, and was taken for
+/// one where it was brief.
+#[test]
+fn brief_streams_beside_a_long_queue_are_no_files() {
+    for (bytes, gap, count) in [(200, 20, 200), (1448, 20, 60)] {
+        let writes = format!("\"< {bytes}b after {gap}ms\", ").repeat(count);
+        let stream = BULK
+            .replace("\"bulk\"", "\"stream\"")
+            .replace("start = \"1s\"", "start = \"4s\"")
+            .replace("\"< endless\"", &writes);
+        let (_, text, _) = twice("brief", &format!("{OFFICE}{BULK}{stream}"));
+        let whole = format!("\"< {}b\"", bytes * count);
+        assert!(!text.contains(&whole), "{whole} in {text}");
+        let listed = text.matches("\"< ").count();
+        assert!(listed > count / 4, "{listed} messages: {text}");
+    }
+}
+
 /// What `applications` writes has a bottleneck for `live`: its other direction has no overhead.
 #[test]
 fn the_scenario_runs_live() {

@@ -731,15 +731,17 @@ fn links_in_a_dataset_lead_nowhere() {
     // uses do no harm.
     fs::write(others.join("data.parquet"), "precious").unwrap();
     symlink(folder.0.join("others"), dataset("latest")).unwrap();
-    symlink(&others, dataset("queue.core=fifo")).unwrap();
+    let point = "queue.core=fifo/source.calls.rate=64000";
+    fs::create_dir(dataset("queue.core=fifo")).unwrap();
+    symlink(&others, dataset(point)).unwrap();
     fs::remove_file(dataset(".journal")).unwrap();
     let message = folder.error(&over(&["--out", "d", "--replicas", "3"]), 1);
     assert!(
-        message.contains("queue.core=fifo is a symbolic link; expected a folder"),
+        message.contains("source.calls.rate=64000 is a symbolic link; expected a folder"),
         "{message}"
     );
     assert!(others.join("data.parquet").is_file());
-    fs::remove_file(dataset("queue.core=fifo")).unwrap();
+    fs::remove_file(dataset(point)).unwrap();
     folder.done(&over(&["--out", "d", "--replicas", "3"]));
     fs::remove_file(dataset(".lock")).unwrap();
     symlink(&victim, dataset(".lock")).unwrap();
