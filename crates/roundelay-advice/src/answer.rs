@@ -227,3 +227,88 @@ fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
 pub(crate) fn outcome_of(result: &DisciplineResult, kind: Kind) -> Option<&KindOutcome> {
     result.kinds.iter().find(|outcome| outcome.kind == kind)
 }
+
+#[cfg(test)]
+mod tests {
+    use roundelay_trace::{Drops, Options, compare};
+
+    use super::*;
+    use crate::preference::tests::capture;
+    use crate::standing::Standing;
+
+    /// The caveats of drr beside qfq, after this change of its figures.
+    fn caveats_of(change: impl FnOnce(&mut [DisciplineResult])) -> Vec<Reason> {
+        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
+        };
+        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        change(&mut comparison.disciplines);
+        let standing = Standing {
+            on_linux: true,
+            keeps_order: true,
+            one_queue: false,
+            is_fifo: false,
+            obstacle: None,
+        };
+        let standings = [standing; 2];
+        let case = Case::new(&comparison, &comparison.disciplines, &standings);
+        caveats(&case, 0)
+    }
+
+    /// The cause of a loss is what caused more than half of it.
+    #[test]
+    fn a_loss_has_the_cause_of_its_greater_part() {
+        let causes = |loss, drops| {
+            let caveats = caveats_of(|results| {
+                (results[0].total.loss, results[0].total.drops) = (loss, drops);
+            });
+            let mut causes = Vec::new();
+            for caveat in caveats {
+                match caveat {
+                    Reason::Loses { cause, .. } => causes.push(cause),
+                    other => panic!("{other:?}"),
+                }
+            }
+            causes
+        };
+        let drops = |early, refused, full| Drops {
+            full,
+            pushed_out: 0,
+            early,
+            refused,
+        };
+        assert_eq!(causes(0.02, drops(6, 0, 5)), [Cause::Early]);
+        assert_eq!(causes(0.02, drops(5, 0, 5)), [Cause::Full]);
+        assert_eq!(causes(0.02, drops(0, 6, 5)), [Cause::Refused]);
+        assert_eq!(causes(0.02, drops(0, 5, 5)), [Cause::Full]);
+        assert_eq!(causes(0.02, drops(1, 2, 3)), [Cause::Full]);
+        assert_eq!(causes(0.01, drops(6, 0, 5)), [], "too small a loss");
+    }
+
+    #[test]
+    fn marks_late_packets_and_short_buffers_are_caveats() {
+        assert!(caveats_of(|_| ()).is_empty());
+        let marked = caveats_of(|results| results[0].total.marked = 50);
+        assert!(matches!(marked[..], [Reason::Marks { .. }]), "{marked:?}");
+        let few = caveats_of(|results| results[0].total.marked = 1);
+        assert!(few.is_empty(), "{few:?}");
+        let late = caveats_of(|results| results[0].total.reordered = 1);
+        assert!(
+            matches!(late[..], [Reason::Reorders { packets: 1, .. }]),
+            "{late:?}"
+        );
+        // Another buffer decides where some buffer drops packets.
+        let other = "7p".to_owned();
+        let unlike = caveats_of(|results| results[1].limit = other.clone());
+        assert!(unlike.is_empty(), "{unlike:?}");
+        let full = caveats_of(|results| results[1].total.drops.full = 1);
+        assert!(full.is_empty(), "{full:?}");
+        let both = caveats_of(|results| {
+            results[1].limit = other.clone();
+            results[1].total.drops.full = 1;
+        });
+        assert!(matches!(both[..], [Reason::DifferentBuffers]), "{both:?}");
+    }
+}

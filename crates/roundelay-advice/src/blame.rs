@@ -103,3 +103,137 @@ fn worst_flow(
         ours: Fate::of(&winner.flows[flow].outcome),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use roundelay_trace::{Options, compare};
+
+    use super::*;
+    use crate::harm::Harm;
+    use crate::preference::tests::capture;
+    use crate::standing::Standing;
+
+    /// drr, qfq and sfq with a call, whose figures the tests below replace.
+    fn comparison() -> Comparison {
+        let specs = ["drr", "qfq", "sfq"].map(|text| text.parse().unwrap());
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
+        };
+        compare(capture(), &options, &mut ()).unwrap()
+    }
+
+    /// What `of` says where the disciplines have these quotients of harm, `fit` may be recommended,
+    /// and one of them is a FIFO.
+    fn case<R>(
+        comparison: &Comparison,
+        regrets: [f64; 3],
+        fit: &[usize],
+        fifo: Option<usize>,
+        of: impl Fn(&Case<'_>) -> R,
+    ) -> R {
+        let harms = regrets.map(|regret| Harm {
+            is_felt: true,
+            regret,
+            regret_among_all: regret,
+            hurt: Some(Kind::Call),
+            lacking: 0.0,
+            total: 1.0,
+        });
+        let standings = [0, 1, 2].map(|index| Standing {
+            on_linux: true,
+            keeps_order: true,
+            one_queue: false,
+            is_fifo: fifo == Some(index),
+            obstacle: None,
+        });
+        of(&Case {
+            comparison,
+            results: &comparison.disciplines,
+            standings: &standings,
+            harms: harms.into(),
+            fit: fit.to_vec(),
+            negligible: 1e-4,
+        })
+    }
+
+    /// A FIFO is blamed first, and of others the most harmful that may be recommended; all may be
+    /// blamed where only the best one may be recommended.
+    #[test]
+    fn the_blamed_one_is_a_fifo_or_the_most_harmful() {
+        let comparison = comparison();
+        for (regrets, fit, fifo, expected) in [
+            ([1.0, 1.2, 3.0], &[0, 1, 2][..], None, Some(2)),
+            ([1.0, 1.2, 3.0], &[0, 1], None, None),
+            ([1.0, 1.2, 3.0], &[0], None, Some(2)),
+            ([1.0, 2.0, 3.0], &[0, 1, 2], Some(1), Some(1)),
+            ([1.0, 1.2, 3.0], &[0, 1, 2], Some(1), Some(2)),
+            // Notably more than the best one's, which is above 1 here.
+            ([2.0, 2.2, 2.5], &[0, 1, 2], None, None),
+            ([2.0, 2.2, 2.6], &[0, 1, 2], None, Some(2)),
+        ] {
+            let found = case(&comparison, regrets, fit, fifo, |case| worst(case, 0));
+            assert_eq!(found, expected, "{regrets:?} {fit:?} {fifo:?}");
+        }
+    }
+
+    /// Delay and loss of the call under drr, the best one, and under sfq.
+    fn blame(kind: Kind, waits: [f64; 2], losses: [f64; 2]) -> String {
+        let mut comparison = comparison();
+        for (index, (wait, loss)) in [0, 2].into_iter().zip(waits.into_iter().zip(losses)) {
+            let outcome = &mut comparison.disciplines[index].kinds[0];
+            (outcome.kind, outcome.p99, outcome.loss) = (kind, Some(wait), loss);
+            outcome.least_share = None;
+        }
+        let regrets = [1.0, 1.0, 3.0];
+        case(&comparison, regrets, &[0, 2], None, |case| {
+            let mut reason = of_the_worst(case, 0);
+            if let Some(Reason::Hurts { worst, .. }) = &mut reason {
+                *worst = None;
+            }
+            format!("{reason:?}")
+        })
+    }
+
+    #[test]
+    fn blame_tells_of_delay_and_of_loss_where_they_are_more() {
+        let kind = Kind::Call;
+        let hurts = |wait, factor, loss| {
+            let reason = Reason::Hurts {
+                spec: "sfq".to_owned(),
+                kind,
+                flows: 1,
+                wait,
+                factor,
+                shares_one_queue: false,
+                loss,
+                worst: None,
+            };
+            format!("{:?}", Some(reason))
+        };
+        let slower = blame(kind, [0.01, 0.04], [0.0, 0.0]);
+        assert_eq!(slower, hurts(0.04, Some(4.0), None));
+        let both = blame(kind, [0.01, 0.04], [0.0, 0.02]);
+        assert_eq!(both, hurts(0.04, Some(4.0), Some(0.02)));
+        let lost = blame(kind, [0.01, 0.01], [0.0, 0.02]);
+        assert_eq!(lost, hurts(0.01, None, Some(0.02)));
+        // A lost acknowledgement is followed by another: without a delay there is nothing to tell.
+        let acks = blame(Kind::Acknowledgements, [0.01, 0.01], [0.0, 0.02]);
+        assert_eq!(acks, "None");
+    }
+
+    /// Where no flow is worse off than under the winner, none is the worst.
+    #[test]
+    fn a_flow_that_is_as_well_off_is_not_the_worst() {
+        let comparison = comparison();
+        let kind = comparison.disciplines[0].kinds[0].kind;
+        let mut slow = comparison.disciplines[0].clone();
+        slow.flows[0].outcome.delay.as_mut().expect("a delay").p99 += 1.0;
+        let of = |loser| {
+            let worst = worst_flow(&comparison, loser, &comparison.disciplines[0], kind);
+            worst.is_some()
+        };
+        assert!(!of(&comparison.disciplines[0]));
+        assert!(of(&slow));
+    }
+}

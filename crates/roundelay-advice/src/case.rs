@@ -373,6 +373,41 @@ mod tests {
         assert_eq!(of(&comparison, harms), Ordering::Equal);
     }
 
+    #[test]
+    fn the_most_harmful_has_the_largest_quotient() {
+        let comparison = comparison();
+        let of = |regrets: [f64; 3]| {
+            let harms = regrets.map(|regret| harm(regret, 0.0));
+            case(&comparison, harms, [(true, true); 3], |case| {
+                case.most_harmful()
+            })
+        };
+        assert_eq!(of([1.0, 1.4, 1.6]), 2);
+        assert_eq!(of([1.6, 1.4, 1.6]), 0, "of equal ones the first");
+    }
+
+    /// The delays of all packets are told where they told two disciplines apart.
+    #[test]
+    fn the_delay_of_all_packets_is_told_where_it_decided() {
+        let mut comparison = comparison();
+        for (result, p99) in comparison.disciplines.iter_mut().zip([0.1, 0.3, 0.05]) {
+            result.total.delay.as_mut().expect("a delay").p99 = p99;
+        }
+        let told = |harms, other| {
+            case(&comparison, harms, [(true, true); 3], |case| {
+                let waits = case.total_told(0, other)?;
+                Some(waits.map(|wait| wait.p99))
+            })
+        };
+        assert_eq!(told(equal(), 1), None, "as much harm in all");
+        let mut harms = equal();
+        (harms[1].total, harms[2].total) = (100.0, 100.0);
+        assert_eq!(told(harms, 1), Some([0.1, 0.3]));
+        let mut harms = equal();
+        (harms[1].total, harms[2].total) = (100.0, 100.0);
+        assert_eq!(told(harms, 2), None, "the other one's is lower");
+    }
+
     /// "About as good" has disciplines of Linux, as little harmful, that divide the link as well.
     #[test]
     fn peers_do_as_little_harm_and_divide_as_well() {

@@ -602,3 +602,150 @@ fn undeclared_reordering(comparison: &Comparison, standings: &[Standing]) -> Vec
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use roundelay_trace::{LeftOut, SelectionSummary, compare};
+
+    use super::*;
+    use crate::preference::tests::capture;
+
+    fn options(specs: &[&str]) -> Options {
+        let specs = specs.iter().map(|text| text.parse().unwrap());
+        Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.collect())
+        }
+    }
+
+    #[test]
+    fn what_a_discipline_orders_by_is_missed() {
+        let options = options(&["fifo", "lstf", "edf", "priority", "fifo_plus"]);
+        let comparison = compare(capture(), &options, &mut ()).unwrap();
+        let missed = |names: &[&'static str]| names.iter().copied().collect();
+        assert_eq!(
+            without_field(&comparison, &options),
+            [
+                Note::WithoutField(Obstacle::Classes, missed(&["priority"])),
+                Note::WithoutField(Obstacle::Slack, missed(&["fifo_plus", "lstf"])),
+                Note::WithoutField(Obstacle::Deadlines, missed(&["edf"])),
+            ]
+        );
+    }
+
+    /// A cake that shapes nothing, one whose overhead is the link's once more, and one for the other
+    /// end of a link.
+    #[test]
+    fn words_of_cake_that_do_something_else_are_told() {
+        let of = |spec: &str, link: &str| {
+            let mut options = options(&[spec]);
+            options.link = link.parse().unwrap();
+            let comparison = compare(capture(), &options, &mut ()).unwrap();
+            let mut told = Vec::new();
+            for note in doubtful_cakes(&comparison, &options) {
+                told.push(match note {
+                    Note::ShapesNothing { .. } => "shapes nothing",
+                    Note::OverheadTwice(_) => "twice",
+                    Note::IngressInOpenLoop(_) => "ingress",
+                    other => panic!("{other:?}"),
+                });
+            }
+            told
+        };
+        let plain = "raw";
+        for (spec, link, expected) in [
+            ("cake bandwidth 5mbit", plain, &[][..]),
+            ("cake bandwidth 10mbit", plain, &[]),
+            ("cake bandwidth 20mbit", plain, &["shapes nothing"]),
+            ("cake bandwidth 5mbit overhead 20", plain, &[]),
+            ("cake bandwidth 5mbit overhead 20", "docsis", &["twice"]),
+            ("cake bandwidth 5mbit mpu 84", "docsis", &["twice"]),
+            ("cake bandwidth 5mbit", "docsis", &[]),
+            ("cake bandwidth 5mbit ingress", plain, &["ingress"]),
+        ] {
+            assert_eq!(of(spec, link), expected, "{spec}, {link}");
+        }
+    }
+
+    /// A hundred times what the link can carry is a mistake, unless in a burst.
+    #[test]
+    fn an_absurd_load_is_told() {
+        let options = options(&["fifo"]);
+        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        for (seconds, bytes, is_told) in [
+            (2.0, 260_000_000, true),
+            (2.0, 240_000_000, false),
+            (0.5, 260_000_000, false),
+            (1.0, 260_000_000, true),
+        ] {
+            comparison.capture.seconds = seconds;
+            comparison.capture.bytes = bytes;
+            let note = overload(&comparison, options.rate);
+            assert_eq!(note.is_some(), is_told, "{seconds} {bytes}");
+        }
+    }
+
+    /// Packets left out by time alone have a note of their own.
+    #[test]
+    fn what_is_left_out_is_told_once() {
+        let options = options(&["fifo"]);
+        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let mut told = |left_out, with_filter: bool| {
+            comparison.observed.selection.filter = with_filter.then(|| "tcp".parse().unwrap());
+            comparison.capture.selection = Some(SelectionSummary {
+                interface: None,
+                direction: None,
+                filter: None,
+                mirrored: false,
+                keep_duplicates: false,
+                chosen: false,
+                read: 100,
+                left_out,
+            });
+            left_out_note(&comparison)
+        };
+        let none = LeftOut::default();
+        let by_time = LeftOut { time: 5, ..none };
+        let copies = LeftOut {
+            duplicates: 3,
+            ..by_time
+        };
+        assert_eq!(told(by_time, false), None);
+        assert_eq!(told(none, false), Some((100, 0)));
+        assert_eq!(told(copies, false), Some((92, 0)));
+        assert_eq!(told(by_time, true), Some((95, 1)));
+    }
+
+    /// Packets replayed, and the number of options with packets that they leave out.
+    fn left_out_note(comparison: &Comparison) -> Option<(u64, usize)> {
+        match left_out(comparison)? {
+            Note::LeftOut {
+                replayed,
+                by_option,
+                ..
+            } => Some((replayed, by_option.len())),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The part up to the only step, and the part from there, are outside of it.
+    #[test]
+    fn a_part_is_outside_of_a_step_that_ends_or_begins_it() {
+        let step = Duration::from_millis(5);
+        let micro = Duration::from_micros(1);
+        let of = |steps, from, to| {
+            let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
+            (options.span.from, options.span.to) = (from, to);
+            let at = 5_000_000;
+            is_outside(SetForward { steps, at, by: 1 }, &options)
+        };
+        assert!(of(1, None, Some(step)));
+        assert!(of(1, None, Some(step + micro)));
+        assert!(!of(1, None, Some(step + Duration::from_millis(1))));
+        assert!(of(1, Some(step), None));
+        assert!(of(1, Some(step + micro), None));
+        assert!(!of(1, Some(step - micro), None));
+        assert!(!of(2, Some(step), None), "another step may be inside");
+        assert!(!of(1, None, None));
+    }
+}

@@ -379,6 +379,105 @@ pub(crate) mod tests {
         assert_eq!(equality([1.39e-3, 414e-6], [1.4, 1.0], 1e-4), far);
     }
 
+    /// The criteria between disciplines of about equal harm begin at a factor of 1.5, that included,
+    /// and a division that is as fair is no reason.
+    #[test]
+    fn equal_harm_goes_up_to_the_factor_and_equal_division_is_no_reason() {
+        let found = reason([1.2e-3, 1.0e-3], [1.0, CLOSE], 1e-4);
+        let But::Equal(_, instead) = &found else {
+            panic!("{found:?}");
+        };
+        assert!(
+            matches!(instead, Instead::MoreMemory | Instead::NamedFirst(_)),
+            "{instead:?}"
+        );
+        let found = reason([1.2e-3, 1.0e-3], [1.0, CLOSE * 1.001], 1e-4);
+        assert!(!matches!(found, But::Equal(..)), "{found:?}");
+    }
+
+    /// A discipline that may not be recommended is named if it does notably less harm than the best.
+    #[test]
+    fn a_barred_one_does_notably_less_harm() {
+        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
+        };
+        let comparison = compare(capture(), &options, &mut ()).unwrap();
+        let barred = |regrets: [f64; 2], obstacle| {
+            let harms = regrets.map(|regret_among_all| Harm {
+                is_felt: true,
+                regret: 1.0,
+                regret_among_all,
+                hurt: Some(Kind::Call),
+                lacking: 0.0,
+                total: 1.0,
+            });
+            let standings = [None, obstacle].map(|obstacle| Standing {
+                on_linux: true,
+                keeps_order: true,
+                one_queue: false,
+                is_fifo: false,
+                obstacle,
+            });
+            let case = Case {
+                comparison: &comparison,
+                results: &comparison.disciplines,
+                standings: &standings,
+                harms: harms.into(),
+                fit: vec![0],
+                negligible: 1e-4,
+            };
+            Preference::new(&case, 0, true).barred()
+        };
+        let slack = Some(Obstacle::Slack);
+        assert_eq!(barred([11.0, 8.5], slack), Some((1, Obstacle::Slack)));
+        assert_eq!(barred([10.0, 8.5], slack), None, "not notably");
+        assert_eq!(barred([8.5, 11.0], slack), None, "more harm");
+        assert_eq!(barred([11.0, 8.5], None), None, "nothing bars it");
+    }
+
+    /// Of two with equal harm the one that Linux has is preferred, and the other has no commands.
+    #[test]
+    fn one_that_linux_lacks_is_less_wanted() {
+        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
+        };
+        let comparison = compare(capture(), &options, &mut ()).unwrap();
+        let less_wanted = |on_linux: [bool; 2]| {
+            let harm = || Harm {
+                is_felt: true,
+                regret: 1.0,
+                regret_among_all: 1.0,
+                hurt: Some(Kind::Call),
+                lacking: 0.0,
+                total: 1.0,
+            };
+            let standings = on_linux.map(|on_linux| Standing {
+                on_linux,
+                keeps_order: true,
+                one_queue: false,
+                is_fifo: false,
+                obstacle: None,
+            });
+            let case = Case {
+                comparison: &comparison,
+                results: &comparison.disciplines,
+                standings: &standings,
+                harms: vec![harm(), harm()],
+                fit: vec![0, 1],
+                negligible: 1e-4,
+            };
+            Preference::new(&case, 0, true).less_wanted(1)
+        };
+        assert_eq!(less_wanted([true, false]), Instead::NoCommands);
+        for both in [[true, true], [false, false], [false, true]] {
+            assert_ne!(less_wanted(both), Instead::NoCommands, "{both:?}");
+        }
+    }
+
     #[test]
     fn a_lower_figure_bought_with_unfairness_is_explained() {
         let unfair = But::Unfair(Unfairness {

@@ -160,3 +160,36 @@ fn replayed(
         quic,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A FIFO, else the most harmful; never the best one.
+    #[test]
+    fn the_best_is_compared_with_another() {
+        let of = |count: usize, fifo: Option<usize>, best, worst| {
+            let standings: Vec<Standing> = (0..count)
+                .map(|index| Standing {
+                    on_linux: true,
+                    keeps_order: true,
+                    one_queue: false,
+                    is_fifo: fifo == Some(index),
+                    obstacle: None,
+                })
+                .collect();
+            let choice = Choice {
+                best,
+                worst,
+                reasons: Vec::new(),
+                is_contended: true,
+                is_indifferent: false,
+            };
+            other(&standings, &choice)
+        };
+        assert_eq!(of(3, Some(2), 0, 1), Some(2));
+        assert_eq!(of(3, Some(0), 0, 2), Some(2));
+        assert_eq!(of(3, None, 1, 2), Some(2));
+        assert_eq!(of(1, Some(0), 0, 0), None);
+    }
+}

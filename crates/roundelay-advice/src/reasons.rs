@@ -563,3 +563,38 @@ fn with_longer_target(spec: &QueueSpec, time: Duration) -> Option<String> {
     let name = spec.discipline.name();
     Some(format!("'{name}{rules} target {millis}ms{interval}'"))
 }
+
+#[cfg(test)]
+mod tests {
+    use roundelay_trace::compare;
+
+    use super::*;
+    use crate::preference::tests::capture;
+
+    /// A target of CoDel is short where a full packet takes longer, unless none makes sense.
+    #[test]
+    fn targets_are_short_on_slow_links() {
+        let of = |spec: &str, rate: &str| {
+            let specs = vec![spec.parse().unwrap()];
+            let options = Options {
+                measure_cost: false,
+                ..Options::new(rate.parse().unwrap(), specs)
+            };
+            let comparison = compare(capture(), &options, &mut ()).unwrap();
+            match short_targets(&comparison, &options)? {
+                Reason::ShortTargets { better, .. } => Some(better.into_iter().collect()),
+                other => panic!("{other:?}"),
+            }
+        };
+        // A packet of 200 bytes.
+        assert_eq!(of("fifo", "100kbit"), None::<Vec<String>>);
+        assert_eq!(of("codel", "1mbit"), None);
+        assert_eq!(
+            of("codel", "100kbit"),
+            Some(vec!["'codel target 16ms'".to_owned()])
+        );
+        let linux = "'fq_codel linux target 160ms interval 1600ms'";
+        assert_eq!(of("fq_codel linux", "10kbit"), Some(vec![linux.to_owned()]));
+        assert_eq!(of("codel", "1kbit"), None, "more than a second");
+    }
+}

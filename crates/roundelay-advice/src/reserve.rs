@@ -112,3 +112,49 @@ pub(crate) fn of(reading: &Reading<'_>, options: &Options) -> Option<Reserve> {
         seconds: has_rates.then_some(seconds),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use roundelay_trace::compare;
+
+    use super::*;
+    use crate::preference::tests::capture;
+
+    /// Rates need time, and bytes that count once.
+    #[test]
+    fn a_warning_has_rates_where_they_do_not_mislead() {
+        let specs = vec!["drr".parse().unwrap()];
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs)
+        };
+        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        assert_eq!(of(&comparison, &options), None);
+        comparison.observed.mixed.both_ways = 1;
+        for (seconds, mirrored, expected) in [(2.0, 0, Some(2.0)), (0.0, 0, None), (2.0, 5, None)] {
+            comparison.capture.seconds = seconds;
+            comparison.observed.mixed.mirrored = mirrored;
+            let reserve = of(&comparison, &options).expect("both directions");
+            assert_eq!(reserve.seconds, expected, "{seconds}, {mirrored}");
+            assert_eq!(reserve.problems, [Problem::Directions]);
+        }
+    }
+
+    /// What no selection mends is a question, though a direction was not asked for.
+    #[test]
+    fn a_capture_without_a_clock_is_a_question() {
+        let specs = vec!["drr".parse().unwrap()];
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs)
+        };
+        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        comparison.observed.mixed.both_ways = 1;
+        let reserve = of(&comparison, &options).expect("both directions");
+        assert!(!reserve.is_question);
+        comparison.observed.is_without_clock = true;
+        let reserve = of(&comparison, &options).expect("no clock");
+        assert_eq!(reserve.problems, [Problem::Times, Problem::Directions]);
+        assert!(reserve.is_question);
+    }
+}

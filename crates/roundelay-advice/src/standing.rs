@@ -183,4 +183,25 @@ mod tests {
             ]
         );
     }
+
+    /// A tree keeps the order of packets if each of its leaves does.
+    #[test]
+    fn a_tree_stands_as_its_leaves_do() {
+        let of = |leaves: [&str; 2]| {
+            let text = format!(
+                "[[node]]\nname = 'link'\ndiscipline = 'drr'\n[[node]]\nname = 'a'\nparent = \
+                 'link'\ndiscipline = '{}'\nflows = ['dscp ef']\n[[node]]\nname = 'b'\nparent = \
+                 'link'\ndiscipline = '{}'\ndefault = true\n",
+                leaves[0], leaves[1]
+            );
+            let tree = TreeFile::from_toml("tree.toml", &text).unwrap();
+            let standing = Standing::of_tree(&tree, Carried::default(), true);
+            (standing.keeps_order, standing.obstacle)
+        };
+        assert_eq!(of(["fifo", "qfq"]), (true, None));
+        let yardstick = Some(Obstacle::Yardstick);
+        assert_eq!(of(["random", "fifo"]), (false, yardstick));
+        assert_eq!(of(["fifo", "random"]), (false, yardstick));
+        assert_eq!(of(["fifo", "lstf"]).1, Some(Obstacle::Slack));
+    }
 }

@@ -264,6 +264,14 @@ mod tests {
 
     /// `tc` treats 2^32 microseconds as zero, which would mark every packet; 2^32 - 1 means never.
     #[test]
+    fn fq_pie_takes_no_zeros() {
+        assert!(leaf_of("fq_pie").is_ok());
+        for text in ["fq_pie alpha 0", "fq_pie beta 0"] {
+            assert!(leaf_of(text).unwrap_err().contains("takes zeros"), "{text}");
+        }
+    }
+
+    #[test]
     fn a_threshold_of_hours_does_not_become_one_of_nothing() {
         check(&[
             (

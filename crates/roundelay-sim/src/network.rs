@@ -451,18 +451,47 @@ mod tests {
         assert_eq!(network.nodes(), 2);
     }
 
+    /// Code points go into priorities for a queue that orders by them, alone or below a tree.
+    #[test]
+    fn cake_reads_code_points() {
+        let link = |queue: &str| {
+            LinkConfig::new(
+                NodeId(0),
+                NodeId(1),
+                "1mbit".parse().unwrap(),
+                Duration::ZERO,
+                queue.parse().unwrap(),
+            )
+        };
+        assert!(link("cake").reads_code_points());
+        assert!(!link("cake besteffort").reads_code_points());
+        assert!(!link("fifo").reads_code_points());
+        let under_a_tree = |leaf: &str| {
+            let text = format!(
+                "[[node]]\nname = 'link'\ndiscipline = 'drr'\n[[node]]\nname = 'leaf'\nparent = \
+                 'link'\ndiscipline = '{leaf}'\ndefault = true\n"
+            );
+            let tree = TreeFile::from_toml("tree.toml", &text).unwrap();
+            let mut link = link("fifo");
+            link.set_tree(Arc::new(tree), Limit::of_packets(9));
+            link.reads_code_points()
+        };
+        assert!(under_a_tree("cake"));
+        assert!(!under_a_tree("fifo"));
+    }
+
     #[test]
     fn a_link_needs_both_its_ends() {
         let mut network = Network::default();
         let node = network.add_node();
         let link = LinkConfig::new(
             node,
-            NodeId(7),
+            NodeId(1),
             "1mbit".parse().unwrap(),
             Duration::ZERO,
             "fifo".parse().unwrap(),
         );
-        assert_eq!(network.add_link(link), Err(NetworkError::NoNode(NodeId(7))));
+        assert_eq!(network.add_link(link), Err(NetworkError::NoNode(NodeId(1))));
         assert!(network.links().is_empty());
     }
 }

@@ -294,3 +294,6 @@ fn in_line(error: &serde_json::Error) -> String {
             format!("{what} at column {}", error.column())
         })
 }
+
+#[cfg(test)]
+mod tests;

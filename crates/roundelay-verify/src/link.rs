@@ -657,3 +657,44 @@ fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> b
             .enqueue(Instant::ZERO, Packet::new(flow, len, ()))
             .is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of what is new, and half less for each packet that idle time would have carried.
+    #[test]
+    fn an_average_follows_the_backlog_and_falls_while_idle() {
+        let mut average = Average::default();
+        average.observe(0, 100, 1, 10);
+        assert_eq!(average.bound, 50.0);
+        average.observe(1, 200, 1, 10);
+        assert_eq!(average.bound, 125.0);
+        average.idle_since = Some(100);
+        average.observe(125, 999, 1, 10);
+        assert_eq!(average.bound, 125.0 / 4.0, "two packets' time");
+        assert_eq!(average.idle_since, None);
+    }
+
+    /// An early drop needs an average of min, but for what a discipline rounds.
+    #[test]
+    fn an_average_may_lack_what_is_rounded() {
+        let text = r#"{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loss":0,
+            "queue":"red min 2kb max 8kb burst 5 probability 0.5 avpkt 1000b",
+            "limit":{"packets":9,"bytes":null},"order":"per_flow","preempts":false}"#;
+        let record: LinkRecord = serde_json::from_str(text).unwrap();
+        let queue = record.queue.parse().unwrap();
+        let mut state = LinkState::new(record, Some(queue)).expect("no framing");
+        let dropped = Waiting {
+            packet: 0,
+            flow: 0,
+            since: 0,
+            len: 1000,
+            took: 0,
+        };
+        for (bound, is_fine) in [(2048.0, true), (2047.0, true), (2046.9, false)] {
+            state.average.bound = bound;
+            assert_eq!(state.has_onset(dropped, 0).is_ok(), is_fine, "{bound}");
+        }
+    }
+}

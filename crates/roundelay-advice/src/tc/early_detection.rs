@@ -135,3 +135,65 @@ impl EarlyDetection {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detection(min: u64, max: u64, unit: u64) -> EarlyDetection {
+        EarlyDetection {
+            min,
+            max,
+            avpkt: 1000,
+            burst: 10,
+            weight_log: 8,
+            bandwidth: default_bandwidth(),
+            probability: Billionths(20_000_000),
+            unit,
+        }
+    }
+
+    /// The kernel's average has 32 bits, with the weight's, and lengths have 32 bits in bytes.
+    #[test]
+    fn an_average_has_its_bits() {
+        for (max, unit, weight_log, fits) in [
+            (1 << 22, 1, 8, true),
+            (1 << 22, 1, 9, false),
+            ((1 << 23) - 1, 1, 8, true),
+            (1 << 23, 1, 8, false),
+            (1 << 12, 1 << 19, 1, true),
+            (1 << 12, 1 << 20, 1, false),
+        ] {
+            let mut detection = detection(0, max, unit);
+            detection.weight_log = weight_log;
+            assert_eq!(detection.average_fits(), fits, "{max} {unit} {weight_log}");
+        }
+    }
+
+    /// The slope is above 2^-31 per byte.
+    #[test]
+    fn a_slope_does_not_round_to_zero() {
+        for (span, unit, billionths, fits) in [
+            (2, 1, 1, true),
+            (3, 1, 1, false),
+            ((1 << 31) - 1, 1, 1_000_000_000, true),
+            (1 << 31, 1, 1_000_000_000, false),
+            (1, 1000, 466, true),
+            (1, 1000, 465, false),
+        ] {
+            let mut detection = detection(5000, 5000 + span, unit);
+            detection.probability = Billionths(billionths);
+            assert_eq!(detection.slope_fits(), fits, "{span} {unit} {billionths}");
+        }
+    }
+
+    /// Floyd and Jacobson's rule, for lengths in bytes and in packets.
+    #[test]
+    fn a_burst_gives_a_weight() {
+        for (min, unit) in [(5000, 1), (5, 1000)] {
+            let detection = detection(min, 3 * min, unit);
+            let logs = [4, 5, 10, 100].map(|burst| detection.weight_log_in_tc(burst));
+            assert_eq!(logs, [None, Some(1), Some(4), Some(11)], "{min}");
+        }
+    }
+}

@@ -229,3 +229,61 @@ fn of_depth(config: &sfq::Config, limit: Limit) -> Option<String> {
     let is_small = in_packets(limit) < 2;
     is_small.then(|| "the limit is 2 packets there, the smallest of sfq".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use roundelay::QueueSpec;
+
+    use super::*;
+
+    /// Each qdisc is told how its buffer is counted where it is not as in the comparison.
+    #[test]
+    fn limits_that_are_counted_otherwise_are_told() {
+        for (text, expected) in [
+            (
+                "red limit 100p",
+                "counted in bytes there: a packet for 1000",
+            ),
+            ("red limit 100kb", ""),
+            (
+                "tbf rate 5mbit limit 100p",
+                "counted in bytes there: 1514 for a packet",
+            ),
+            ("tbf rate 5mbit limit 100kb", ""),
+            (
+                "codel limit 100kb",
+                "counted in packets there: one for 1514 bytes",
+            ),
+            ("codel limit 100", ""),
+            ("sfq limit 100", ""),
+            ("sfq limit 2", ""),
+            ("sfq limit 1", "the limit is 2 packets there"),
+            ("sfq limit 1000 depth 127", ""),
+            (
+                "sfq limit 1000 depth 128",
+                "a bucket holds 127 packets at most there",
+            ),
+            ("sfq limit 1000 depth 128 linux", ""),
+            ("fifo limit 100", ""),
+            ("fifo limit 100kb", ""),
+            ("lifo limit 100kb", ""),
+        ] {
+            let spec: QueueSpec = text.parse().unwrap();
+            let remark = of_limit(&spec.discipline, spec.limit_or_default()).unwrap_or_default();
+            assert!(
+                remark.contains(expected) && remark.is_empty() == expected.is_empty(),
+                "{text}: {remark}"
+            );
+        }
+        let fifo: QueueSpec = "fifo".parse().unwrap();
+        let both = Limit {
+            packets: 50,
+            bytes: 9000,
+        };
+        let remark = of_limit(&fifo.discipline, both).expect("a remark");
+        assert!(
+            remark.contains("the limit of 50 packets is lost"),
+            "{remark}"
+        );
+    }
+}

@@ -477,6 +477,8 @@ mod tests {
             long.len() < 255 && long != escaped(&"x".repeat(1001)),
             "{long}"
         );
+        let long = escaped(&" ".repeat(1000));
+        assert!(long.len() < 255, "three characters for each: {long}");
     }
 
     /// Regression: killed between two folders.
@@ -489,6 +491,32 @@ mod tests {
         assert!(check_keys(&folder, &["j", "k"]).is_err());
         fs::write(folder.join("k=1/ab.parquet"), "").unwrap();
         assert!(check_keys(&folder, &["k", "j"]).is_err() && check_keys(&folder, &["k"]).is_ok());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// At any depth, but for known ones, the one file with all runs, and the journal.
+    #[test]
+    fn other_files_are_counted() {
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-dataset-others-{}", std::process::id()));
+        let journal = format!("{JOURNAL}/1");
+        for below in ["k=1/j=2", "k=2", "k=3.parquet", &journal] {
+            fs::create_dir_all(folder.join(below)).unwrap();
+        }
+        let known = BTreeSet::from([folder.join("k=2/known.parquet")]);
+        for file in [
+            RUNS_FILE,
+            "k=1/j=2/a.parquet",
+            "k=1/j=2/b.parquet",
+            "k=2/c.parquet",
+            "k=2/known.parquet",
+            "k=2/notes.txt",
+            "k=3.parquet/d.parquet",
+            &format!("{journal}/e.parquet"),
+        ] {
+            fs::write(folder.join(file), "").unwrap();
+        }
+        assert_eq!(others(&folder, &known), 4, "a, b, c and d");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -249,3 +249,48 @@ fn hash_of_network(network: &Network) -> String {
     }
     short(&all.finalize())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(keys: &str) -> String {
+        let text = format!(
+            "duration = '1s'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\n{keys}\n[[source]]\nname = \
+             'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '9kbit'\n"
+        );
+        let scenario = Scenario::from_toml("s.toml", &text, Path::new("")).expect("legal");
+        hash_of_network(&scenario.network(NETWORK_SEED))
+    }
+
+    /// A template or a file that draws another network makes other runs, whatever the scenario says.
+    #[test]
+    fn another_network_has_another_hash() {
+        let plain = network("rate = '1mbit'");
+        assert_eq!(plain, network("rate = '1000kbit'"));
+        for keys in ["rate = '2mbit'", "rate = '1mbit'\ndelay = '7ms'"] {
+            assert_ne!(plain, network(keys), "{keys}");
+        }
+    }
+
+    /// The hash of a file is that of its bytes, read once.
+    #[test]
+    fn files_are_told_apart_by_their_bytes() {
+        let name = |name: &str| {
+            std::env::temp_dir().join(format!("roundelay-identity-{name}-{}", std::process::id()))
+        };
+        let [one, same, other] = ["one", "same", "other"].map(name);
+        for (path, text) in [(&one, "1\n"), (&same, "1\n"), (&other, "2\n")] {
+            std::fs::write(path, text).unwrap();
+        }
+        let hashes = FileHashes::default();
+        let of = |path: &Path| hashes.of(path).expect("a hash");
+        assert_eq!(of(&one), of(&same));
+        assert_ne!(of(&one), of(&other));
+        std::fs::remove_file(&one).unwrap();
+        assert_eq!(of(&one), of(&same), "read once");
+        for path in [&same, &other] {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}

@@ -422,6 +422,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_sign_stands_before_a_mean() {
+        let text = |mean, half_width, sign| {
+            let interval = Interval { mean, half_width };
+            number("delay_p99", &interval, sign)
+        };
+        assert_eq!(text(0.0, None, "+"), "+0");
+        assert_eq!(text(0.0123, None, "+"), "+12.3 ms");
+        assert_eq!(text(-0.0123, Some(0.001), "+"), "-12.3 ms ±1.00 ms");
+        assert_eq!(text(0.0123, Some(0.001), ""), "12.3 ms ±1.00 ms");
+    }
+
+    #[test]
     fn a_table_has_twenty_points_with_units() {
         let mut points = Vec::new();
         for number in 0..25 {

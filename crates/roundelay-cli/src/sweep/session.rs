@@ -664,6 +664,10 @@ mod tests {
         }
 
         fn session(&self, words: &[&str], behaviours: Behaviours) -> Session {
+            self.open(words, behaviours).unwrap()
+        }
+
+        fn open(&self, words: &[&str], behaviours: Behaviours) -> Result<Session, Failure> {
             let [file, out] = ["s.toml", "out"].map(|name| self.0.join(name).display().to_string());
             let words = [
                 &["roundelay", "sweep", &file, "--quiet", "--out", &out],
@@ -674,7 +678,7 @@ mod tests {
             else {
                 panic!("not sweep")
             };
-            Session::open_with(&arguments, &Host::default(), behaviours).unwrap()
+            Session::open_with(&arguments, &Host::default(), behaviours)
         }
     }
 
@@ -827,12 +831,119 @@ mod tests {
             .count();
         assert!((TOGETHER..=70).contains(&written), "{written} files");
         drop(session);
+        // The runs in the journal have their files before any other run begins.
+        let session = folder.session(&words, Behaviours::of_program());
+        assert!(session.pending().unwrap().is_empty());
+        for point in &session.points {
+            assert_eq!(files(&session.folder.join(&point.folder)).len(), 1);
+        }
+        drop(session);
         assert_eq!(
             run(folder.session(&words, Behaviours::of_program())),
             [70, 0, 0]
         );
         let again = folder.session(&words, Behaviours::of_program());
         assert!(again.points.iter().all(|point| point.stored.len() == 1));
+    }
+
+    #[test]
+    fn the_file_of_a_complete_point_waits_for_others() {
+        let folder = Folder::new("waits");
+        let session = folder.session(&["queue.core=fifo,qfq"], Behaviours::of_program());
+        let jobs = session.pending().unwrap();
+        // No time passes.
+        session.complete.lock().unwrap().written += Duration::from_secs(3600);
+        for job in jobs {
+            session.run(job).unwrap();
+        }
+        for point in &session.points {
+            assert!(files(&session.folder.join(&point.folder)).is_empty());
+        }
+        assert_eq!(session.finish(false).unwrap().done, 2);
+    }
+
+    /// The rows of runs that are in the one file, and not in files of points.
+    #[test]
+    fn rows_of_all_runs_come_with_the_summary() {
+        let folder = Folder::new("rows");
+        let words = ["queue.core=fifo,qfq", "--replicas", "3"];
+        assert_eq!(
+            run(folder.session(&words, Behaviours::of_program())),
+            [0, 6, 0]
+        );
+        let summary = folder
+            .session(&words, Behaviours::of_program())
+            .finish(true)
+            .unwrap();
+        let mut seeds = Vec::new();
+        for (_, rows) in &summary.rows {
+            seeds.push(rows.iter().map(|row| row.seed).collect::<Vec<_>>());
+        }
+        assert_eq!(seeds, [[1, 2, 3], [1, 2, 3]]);
+    }
+
+    /// Where all runs that are asked for are known, more are asked for until the interval is narrow
+    /// enough or no more are allowed.
+    #[test]
+    fn known_runs_are_added_until_the_interval_is_narrow() {
+        let folder = Folder::new("known");
+        let poisson = "source.a.kind=poisson";
+        assert_eq!(
+            run(folder.session(&[poisson, "--replicas", "12"], Behaviours::of_program())),
+            [0, 12, 0]
+        );
+        let words = [
+            poisson,
+            "--replicas",
+            "2",
+            "--figure",
+            "a.delay_mean",
+            "--until",
+            "ci=0.0001%",
+            "--max-replicas",
+            "12",
+        ];
+        let mut session = folder.session(&words, Behaviours::of_program());
+        let precision = "ci=0.0001%".parse().expect("a precision");
+        super::super::until::run(&mut session, precision).unwrap();
+        assert_eq!(session.targets, Some(vec![12]));
+        assert_eq!(session.finish(false).unwrap().done, 0, "all are known");
+    }
+
+    /// The sources of a figure are those of any point with results.
+    #[test]
+    fn a_figure_needs_one_point_with_results() {
+        for point in [0, 1] {
+            let folder = Folder::new(&format!("figure-{point}"));
+            let words = ["queue.core=fifo,qfq", "--figure", "a.delay_mean"];
+            let session = folder.session(&words, Behaviours::of_program());
+            assert_eq!(session.figure().unwrap(), None);
+            let jobs = session.pending().unwrap();
+            session.run(jobs[point]).unwrap();
+            let (source, _) = session.figure().unwrap().expect("a figure");
+            assert_eq!(source, "a");
+        }
+    }
+
+    /// Each of the first wrong points has a message, and the others are counted.
+    #[test]
+    fn wrong_points_are_told_up_to_five() {
+        let folder = Folder::new("wrong");
+        for (count, more) in [(4, None), (5, None), (7, Some("and 2 more points"))] {
+            let names: Vec<String> = (0..count).map(|number| format!("no{number}")).collect();
+            let queue = format!("queue.core={}", names.join(","));
+            let Err(failure) = folder.open(&[&queue], Behaviours::of_program()) else {
+                panic!("{queue} is legal");
+            };
+            let message = failure.to_string();
+            let told = message.matches("no discipline is called").count();
+            assert_eq!(told, count.min(5), "{message}");
+            let last = message
+                .lines()
+                .last()
+                .filter(|line| line.contains("more point"));
+            assert_eq!(last, more, "{message}");
+        }
     }
 
     #[test]

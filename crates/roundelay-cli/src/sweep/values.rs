@@ -364,6 +364,56 @@ mod tests {
         assert_eq!(labels("s0..48"), ["s0..48"], "names of hosts are no range");
         assert_eq!(labels("[1, 2]"), ["[1,2]"]);
         assert_eq!(labels("1kb..4kb/2"), ["1024", "2048", "4096"]);
+        assert_eq!(labels("5..5+1"), ["5"], "from a value to itself");
+    }
+
+    /// A whole number stays one; beside one with decimals all have decimals.
+    #[test]
+    fn numbers_keep_their_kind() {
+        let whole = |number| Value::Integer(number);
+        let plain = |number| Value::Float(number);
+        for (text, expected) in [
+            ("1..3+1", vec![whole(1), whole(2), whole(3)]),
+            ("1..4/2", vec![whole(1), whole(2), whole(4)]),
+            ("1..2.5/1.5", vec![plain(1.0), plain(1.5), plain(2.25)]),
+            ("1..2+0.5", vec![plain(1.0), plain(1.5), plain(2.0)]),
+            ("0.5,-1.5,1e3", vec![plain(0.5), plain(-1.5), plain(1e3)]),
+            ("-2,0", vec![whole(-2), whole(0)]),
+        ] {
+            assert_eq!(list(text), Ok(expected), "{text}");
+        }
+        for word in ["nan", "inf", "-", "1.5.2"] {
+            assert_eq!(list(word), Ok(vec![Value::String(word.to_owned())]));
+        }
+    }
+
+    #[test]
+    fn a_label_is_a_number_in_the_base_unit() {
+        for (text, expected) in [
+            ("0.25", "0.25"),
+            ("7", "7"),
+            ("64kbit", "64000"),
+            ("5ms", "0.005"),
+        ] {
+            let value = Value::String(text.to_owned());
+            assert_eq!(label("rate", &value), expected);
+            assert_eq!(label("source.0.name", &value), text, "a name");
+        }
+        assert_eq!(label("loss", &Value::Float(0.5)), "0.5");
+    }
+
+    #[test]
+    fn a_word_has_quotes_where_a_shell_needs_them() {
+        for (word, expected) in [
+            ("", "''"),
+            ("a", "a"),
+            ("rate=5mbit,1.5%", "rate=5mbit,1.5%"),
+            ("fifo limit 5", "'fifo limit 5'"),
+            ("it's", "'it'\\''s'"),
+            ("$x", "'$x'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
     }
 
     #[test]

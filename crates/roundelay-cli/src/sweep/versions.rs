@@ -36,3 +36,28 @@ pub(crate) fn version_of_experiment(kind: &str, disciplines: &BTreeSet<String>) 
     }
     Some(hash(&all))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// A simulation has the version of its network and of what it uses.
+    #[test]
+    fn a_simulation_has_a_version() {
+        let version = |rate: &str, queue: &str| {
+            let text = format!(
+                "duration = '1s'\n[queue]\ncore = '{queue}'\n[topology]\ntemplate = \
+                 'dumbbell'\npairs = 1\nrate = '{rate}'\n[[source]]\nname = 'a'\nkind = \
+                 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '9kbit'\n"
+            );
+            version_of(&Scenario::from_toml("s.toml", &text, Path::new("")).expect("legal"))
+        };
+        let plain = version("1mbit", "fifo");
+        assert!(plain.is_some());
+        assert_eq!(plain, version("1000kbit", "fifo"));
+        assert_ne!(plain, version("2mbit", "fifo"));
+        assert_ne!(plain, version("1mbit", "qfq"));
+    }
+}

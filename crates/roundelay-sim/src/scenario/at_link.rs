@@ -119,7 +119,12 @@ impl Probe for AtLink<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
     use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use roundelay_trace::{PacketFate, PacketRecord, PacketSink};
 
     use super::*;
     use crate::scenario::Scenario;
@@ -182,5 +187,42 @@ flows = ["1 500\n2 500", "3 100"]
             |bytes: u64, payload: u64| (payload..payload + payload / 10 + 400).contains(&bytes);
         assert!(data(sent[0], 70_000) && data(sent[1], 20_000), "{sent:?}");
         assert_eq!(sent[2..], [1000, 100]);
+    }
+
+    /// Counts dropped packets.
+    struct Drops(Arc<AtomicU64>);
+
+    impl PacketSink for Drops {
+        fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>> {
+            if let PacketFate::Dropped(_) = packet.fate {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        }
+
+        fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Ok(())
+        }
+    }
+
+    /// The witness hears of each packet that the link's queue drops, and of no other link's.
+    #[test]
+    fn drops_are_those_of_the_link() {
+        let text = SCENARIO.replace("fifo limit 1000", "fifo limit 5");
+        let scenario = Scenario::from_toml("t.toml", &text, Path::new("")).unwrap();
+        let numbers = [vec![FlowId(0), FlowId(1)], vec![FlowId(2), FlowId(3)]];
+        let results = scenario.run(1, |_| {}).unwrap();
+        let mut all = 0;
+        for (number, config) in scenario.topology.network.links().iter().enumerate() {
+            let drops = Arc::new(AtomicU64::new(0));
+            let sink = Box::new(Drops(Arc::clone(&drops)));
+            let witness = Witness::new(config.rate, 4).with_sink(Some(sink));
+            let mut probe = AtLink::new(LinkId(number as u32), &numbers, witness);
+            scenario.run_with(1, &mut probe, |_| {}).unwrap();
+            let expected: u64 = results.links[number].dropped.iter().sum();
+            assert_eq!(drops.load(Ordering::Relaxed), expected, "link {number}");
+            all += expected;
+        }
+        assert!(all > 0, "no link drops a packet");
     }
 }

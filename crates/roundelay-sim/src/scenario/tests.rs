@@ -52,6 +52,51 @@ fn read(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::from_toml("mine.toml", text, Path::new("."))
 }
 
+/// What links count after the warm-up is what they count in all, less what they counted before.
+#[test]
+fn links_count_after_the_warm_up() {
+    let counts = |duration: &str, warmup: &str| {
+        let text = DUMBBELL
+            .replace("duration = \"2s\"", &format!("duration = \"{duration}\""))
+            .replace("warmup = \"500ms\"", &format!("warmup = \"{warmup}\""))
+            .replace("rate = \"1mbit\"", "rate = \"2mbit\"")
+            .replace("loss = \"1%\"", "loss = \"5%\"");
+        let results = read(&text).unwrap().run(1, |_| ()).unwrap();
+        let mut sums = [0; 4];
+        for class in &results.classes {
+            let of_class = results.links.iter();
+            let of_class: Vec<_> = of_class.filter(|link| link.class == class.class).collect();
+            let sum =
+                |of: fn(&LinkResult) -> u64| of_class.iter().map(|link| of(link)).sum::<u64>();
+            assert_eq!(class.links, of_class.len() as u64);
+            assert_eq!(class.arrived, sum(|link| link.arrived));
+            assert_eq!(class.lost, sum(|link| link.lost));
+            let dropped: u64 = class.dropped.iter().sum();
+            assert_eq!(dropped, sum(|link| link.dropped.iter().sum()));
+            let loads = of_class.iter().map(|link| link.utilisation);
+            assert_eq!(class.busiest, loads.fold(0.0, f64::max));
+        }
+        for link in &results.links {
+            let dropped: u64 = link.dropped.iter().sum();
+            let counted = [link.arrived, link.packets, dropped, link.lost];
+            for (sum, count) in sums.iter_mut().zip(counted) {
+                *sum += count;
+            }
+        }
+        sums
+    };
+    let before = counts("1s", "0s");
+    let after = counts("2s", "1s");
+    let all = counts("2s", "0s");
+    for (number, what) in ["arrived", "sent", "dropped", "lost"].iter().enumerate() {
+        assert!(
+            after[number] > 10 && before[number] > 10,
+            "{what}: {after:?}"
+        );
+        assert_eq!(after[number] + before[number], all[number], "{what}");
+    }
+}
+
 /// The message about the dumbbell with one piece replaced.
 fn refused(piece: &str, other: &str) -> String {
     assert!(DUMBBELL.contains(piece), "no '{piece}'");

@@ -300,6 +300,8 @@ mod tests {
             ("", 42.0, 144.4),
             ("frames 1", 1.0, 144.4),
             ("phy_rate 7.2mbit", 3.0, 7.2),
+            // Nobody else sends.
+            ("other_rate 7.2mbit", 42.0, 144.4),
         ] {
             let cycle = busy(frames, mbit) + 7.5 * SLOT.as_secs_f64();
             let found = per_second(&wifi(&format!("stations 0 {text}")), 1) * cycle;

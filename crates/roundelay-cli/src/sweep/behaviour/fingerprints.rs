@@ -856,3 +856,29 @@ fn fingerprints_differ() {
         "{alike:?}"
     );
 }
+
+/// Each key of a link is a behaviour of its own, and a plain link has none.
+#[test]
+fn a_plain_link_uses_its_discipline_alone() {
+    let folder = Folder::new();
+    let of = |keys: &str| {
+        let text = format!(
+            "duration = '1s'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate = \
+             '1mbit'\n[[port]]\nfrom = 'left'\nto = 'right'\n{keys}\n[[source]]\nkind = \
+             'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '9kbit'\n"
+        );
+        used(&scenario(&text, &folder.0))
+    };
+    let plain = of("queue = 'fifo'");
+    for (key, behaviour) in [
+        ("jitter = '1ms'", "jitter"),
+        ("loss = '1%'", "loss"),
+        ("overhead = '20b'", "link_layer"),
+        ("decision = '1us'", "decision"),
+        ("queue = 'qfq'", "discipline.qfq"),
+        ("queue = 'lstf preempt'", "preemption"),
+    ] {
+        assert!(!plain.contains(behaviour), "{behaviour}");
+        assert!(of(key).contains(behaviour), "{key}");
+    }
+}
