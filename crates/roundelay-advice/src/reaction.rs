@@ -12,10 +12,16 @@ use crate::{tc, verdict};
 /// Which discipline the best one is compared with: `fifo`, because most links have it, else the
 /// most harmful.
 fn other(standings: &[Standing], choice: &Choice) -> Option<usize> {
-    let mut others = (0..standings.len()).filter(|index| *index != choice.best);
-    let fifo = others.clone().find(|index| standings[*index].is_fifo);
-    fifo.or_else(|| others.find(|index| *index == choice.worst))
-        .or_else(|| others.next())
+    let mut others = Vec::from_iter(0..standings.len());
+    others.retain(|index| *index != choice.best);
+    if let Some(fifo) = others.iter().find(|index| standings[**index].is_fifo) {
+        return Some(*fifo);
+    }
+    // Where all do as much harm, the best one may be called the most harmful.
+    if others.contains(&choice.worst) {
+        return Some(choice.worst);
+    }
+    others.first().copied()
 }
 
 /// The reasons that only senders that react give.
@@ -190,6 +196,8 @@ mod tests {
         assert_eq!(of(3, Some(2), 0, 1), Some(2));
         assert_eq!(of(3, Some(0), 0, 2), Some(2));
         assert_eq!(of(3, None, 1, 2), Some(2));
+        // All do as much harm: then any other one.
+        assert_eq!(of(2, None, 0, 0), Some(1));
         assert_eq!(of(1, Some(0), 0, 0), None);
     }
 }

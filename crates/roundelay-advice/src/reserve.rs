@@ -129,12 +129,12 @@ mod tests {
             ..Options::new("10mbit".parse().unwrap(), specs)
         };
         let mut comparison = compare(capture(), &options, &mut ()).unwrap();
-        assert_eq!(of(&comparison, &options), None);
+        assert_eq!(of(&Reading::of(&comparison), &options), None);
         comparison.observed.mixed.both_ways = 1;
         for (seconds, mirrored, expected) in [(2.0, 0, Some(2.0)), (0.0, 0, None), (2.0, 5, None)] {
             comparison.capture.seconds = seconds;
             comparison.observed.mixed.mirrored = mirrored;
-            let reserve = of(&comparison, &options).expect("both directions");
+            let reserve = of(&Reading::of(&comparison), &options).expect("both directions");
             assert_eq!(reserve.seconds, expected, "{seconds}, {mirrored}");
             assert_eq!(reserve.problems, [Problem::Directions]);
         }
@@ -150,10 +150,10 @@ mod tests {
         };
         let mut comparison = compare(capture(), &options, &mut ()).unwrap();
         comparison.observed.mixed.both_ways = 1;
-        let reserve = of(&comparison, &options).expect("both directions");
+        let reserve = of(&Reading::of(&comparison), &options).expect("both directions");
         assert!(!reserve.is_question);
         comparison.observed.is_without_clock = true;
-        let reserve = of(&comparison, &options).expect("no clock");
+        let reserve = of(&Reading::of(&comparison), &options).expect("no clock");
         assert_eq!(reserve.problems, [Problem::Times, Problem::Directions]);
         assert!(reserve.is_question);
     }
