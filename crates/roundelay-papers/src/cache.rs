@@ -78,9 +78,9 @@ impl Cache {
         if is_cut {
             // The cut may have taken the beginning of the first line.
             text = text.split_once('\n').map_or("", |(_, newest)| newest);
-            let mut file = PartialFile::replace(&path).map_err(Failed::from)?;
+            let mut file = PartialFile::replace(&path)?;
             file.write_all(text.as_bytes()).map_err(failed)?;
-            file.finish().map_err(Failed::from)?;
+            file.finish()?;
         }
         let mut done = HashMap::new();
         for line in text.lines().filter_map(unsealed) {
