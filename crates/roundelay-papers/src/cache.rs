@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use roundelay_bench::cpu_seconds;
-use roundelay_report::{PartialFile, open_to_append, sealed, unsealed};
+use roundelay_report::{open_to_append, replace_file, sealed, unsealed};
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
@@ -77,10 +77,11 @@ impl Cache {
         let mut text = &*text;
         if is_cut {
             // The cut may have taken the beginning of the first line.
-            text = text.split_once('\n').map_or("", |(_, newest)| newest);
-            let mut file = PartialFile::replace(&path)?;
-            file.write_all(text.as_bytes()).map_err(failed)?;
-            file.finish()?;
+            text = match text.split_once('\n') {
+                Some((_, newest)) => newest,
+                None => "",
+            };
+            replace_file(&path, text.as_bytes()).map_err(Failed::from)?;
         }
         let mut done = HashMap::new();
         for line in text.lines().filter_map(unsealed) {

@@ -23,6 +23,20 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
     file.finish()
 }
 
+/// Writes a file whose name others may know in advance, completely or not at all: see
+/// [`PartialFile::replace`].
+///
+/// # Errors
+///
+/// The operating system's error, with the file's name. An older file of the same name is left
+/// unchanged.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ReportError> {
+    let mut file = PartialFile::replace(path)?;
+    file.write_all(bytes)
+        .map_err(ReportError::file("write", path))?;
+    file.finish()
+}
+
 /// Incomplete files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 

@@ -5,10 +5,10 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use roundelay_report::{PartialFile, PointRuns, SweepFile, SweepRow, SweepRuns};
+use roundelay_report::{PointRuns, SweepFile, SweepRow, SweepRuns, replace_file};
 
 use super::folder::{JOURNAL, LABELS, RUNS_FILE, entries, files, sync};
 use super::identity::Origin;
@@ -152,20 +152,13 @@ pub(super) fn compact(dataset: &Path, keys: &[String], plan: &[Point]) -> Result
     let bytes = all
         .bytes()
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    write(&path, &bytes)?;
+    replace_file(&path, &bytes).map_err(|error| error.to_string())?;
     // The new name must be on disk before the files of the points go.
     sync(dataset).map_err(failed)?;
     for file in &found {
         remove(dataset, &file.path).map_err(failed)?;
     }
     Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let mut file = PartialFile::replace(path).map_err(|error| error.to_string())?;
-    file.write_all(bytes)
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    file.finish().map_err(|error| error.to_string())
 }
 
 /// Parquet files below a folder but for the one with all runs.
