@@ -77,7 +77,9 @@ impl LeafSpine {
         let most = MOST_PAIRS / leaves;
         if spines > most {
             let legal = format!("1 to {most}, as {MOST_PAIRS} pairs of both are the most");
-            let fault = Fault::new(format!("{spines} above {leaves} leaves, legal range {legal}"));
+            let fault = Fault::new(format!(
+                "{spines} above {leaves} leaves, legal range {legal}"
+            ));
             let fault = fault.with_given(spines).with_legal(legal);
             return Err(TopologyError::new("spines", fault));
         }
