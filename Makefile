@@ -189,7 +189,7 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
 # Python's own allocator would hide what is read or written beyond an object.
-python-memcheck: wheel setup-valgrind ## the module's memory under valgrind, in the tests that call schedulers, threads and hostile callbacks
+python-memcheck: wheel setup-valgrind ## the module's memory under valgrind, in the tests that call schedulers, threads and hostile callbacks: half an hour
 	PYTHONMALLOC=malloc valgrind --quiet --undef-value-errors=no --error-exitcode=9 --suppressions=crates/roundelay-python/valgrind.supp \
 	  $(PYTHON)/python -m pytest --quiet $(addprefix crates/roundelay-python/tests/test_,scheduler.py pickle.py threads.py hostile.py congestion.py)
 
