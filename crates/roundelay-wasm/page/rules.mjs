@@ -23,11 +23,11 @@ export const SOURCES = {
   make_eligible: [GROUPS, "make_eligible"],
   listing_enqueue: [LISTINGS, "enqueue"],
   listing_start: [LISTINGS, "start_time"],
-  listing_list: [LISTINGS, "list"],
+  listing_list: [LISTINGS, "insert_into_slot"],
   listing_dequeue: [LISTINGS, "dequeue"],
   listing_update: [LISTINGS, "update_group"],
-  listing_state: [LISTINGS, "state_of"],
-  listing_unblock: [LISTINGS, "unblock"],
+  listing_state: [LISTINGS, "compute_group_state"],
+  listing_unblock: [LISTINGS, "unblock_groups"],
   listing_eligible: [LISTINGS, "make_eligible"],
 };
 
