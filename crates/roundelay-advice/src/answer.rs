@@ -230,29 +230,16 @@ pub(crate) fn outcome_of(result: &DisciplineResult, kind: Kind) -> Option<&KindO
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{Drops, Options, compare};
+    use roundelay_trace::Drops;
 
     use super::*;
-    use crate::preference::tests::capture;
-    use crate::standing::Standing;
+    use crate::sample::{STANDING, comparison};
 
     /// The caveats of drr beside qfq, after this change of its figures.
     fn caveats_of(change: impl FnOnce(&mut [DisciplineResult])) -> Vec<Reason> {
-        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
-        };
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let mut comparison = comparison(&["drr", "qfq"]);
         change(&mut comparison.disciplines);
-        let standing = Standing {
-            on_linux: true,
-            keeps_order: true,
-            one_queue: false,
-            is_fifo: false,
-            obstacle: None,
-        };
-        let standings = [standing; 2];
+        let standings = [STANDING; 2];
         let case = Case::new(&comparison, &comparison.disciplines, &standings);
         caveats(&case, 0)
     }

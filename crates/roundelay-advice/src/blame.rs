@@ -106,22 +106,10 @@ fn worst_flow(
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{Options, compare};
-
     use super::*;
     use crate::harm::Harm;
-    use crate::preference::tests::capture;
+    use crate::sample::{HARM, STANDING, comparison};
     use crate::standing::Standing;
-
-    /// drr, qfq and sfq with a call, whose figures the tests below replace.
-    fn comparison() -> Comparison {
-        let specs = ["drr", "qfq", "sfq"].map(|text| text.parse().unwrap());
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
-        };
-        compare(capture(), &options, &mut ()).unwrap()
-    }
 
     /// What `of` says where the disciplines have these quotients of harm, `fit` may be recommended,
     /// and one of them is a FIFO.
@@ -133,19 +121,13 @@ mod tests {
         of: impl Fn(&Case<'_>) -> R,
     ) -> R {
         let harms = regrets.map(|regret| Harm {
-            is_felt: true,
             regret,
             regret_among_all: regret,
-            hurt: Some(Kind::Call),
-            lacking: 0.0,
-            total: 1.0,
+            ..HARM
         });
         let standings = [0, 1, 2].map(|index| Standing {
-            on_linux: true,
-            keeps_order: true,
-            one_queue: false,
             is_fifo: fifo == Some(index),
-            obstacle: None,
+            ..STANDING
         });
         of(&Case {
             comparison,
@@ -161,7 +143,7 @@ mod tests {
     /// blamed where only the best one may be recommended.
     #[test]
     fn the_blamed_one_is_a_fifo_or_the_most_harmful() {
-        let comparison = comparison();
+        let comparison = comparison(&["drr", "qfq", "sfq"]);
         for (regrets, fit, fifo, expected) in [
             ([1.0, 1.2, 3.0], &[0, 1, 2][..], None, Some(2)),
             ([1.0, 1.2, 3.0], &[0, 1], None, None),
@@ -179,7 +161,7 @@ mod tests {
 
     /// Delay and loss of the call under drr, the best one, and under sfq.
     fn blame(kind: Kind, waits: [f64; 2], losses: [f64; 2]) -> String {
-        let mut comparison = comparison();
+        let mut comparison = comparison(&["drr", "qfq", "sfq"]);
         for (index, (wait, loss)) in [0, 2].into_iter().zip(waits.into_iter().zip(losses)) {
             let outcome = &mut comparison.disciplines[index].kinds[0];
             (outcome.kind, outcome.p99, outcome.loss) = (kind, Some(wait), loss);
@@ -225,7 +207,7 @@ mod tests {
     /// Where no flow is worse off than under the winner, none is the worst.
     #[test]
     fn a_flow_that_is_as_well_off_is_not_the_worst() {
-        let comparison = comparison();
+        let comparison = comparison(&["drr", "qfq", "sfq"]);
         let kind = comparison.disciplines[0].kinds[0].kind;
         let mut slow = comparison.disciplines[0].clone();
         slow.flows[0].outcome.delay.as_mut().expect("a delay").p99 += 1.0;

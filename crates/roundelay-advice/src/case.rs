@@ -257,40 +257,27 @@ fn notably(a: f64, b: f64) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{Kind, Options, compare};
+    use roundelay_trace::Kind;
 
     use super::*;
-    use crate::preference::tests::capture;
-
-    /// A comparison of drr, qfq and sfq, whose figures the tests below replace.
-    fn comparison() -> Comparison {
-        let specs = ["drr", "qfq", "sfq"].map(|text| text.parse().unwrap());
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
-        };
-        compare(capture(), &options, &mut ()).unwrap()
-    }
+    use crate::sample::{HARM, STANDING, comparison};
 
     fn standing((on_linux, keeps_order): (bool, bool)) -> Standing {
         Standing {
             on_linux,
             keeps_order,
-            one_queue: false,
-            is_fifo: false,
-            obstacle: None,
+            ..STANDING
         }
     }
 
     /// With this quotient, and where all flows are bulk this part of a fair share lacking.
     fn harm(regret: f64, lacking: f64) -> Harm {
         Harm {
-            is_felt: true,
             regret,
             regret_among_all: regret,
             hurt: Some(Kind::Bulk),
             lacking,
-            total: 1.0,
+            ..HARM
         }
     }
 
@@ -319,7 +306,7 @@ mod tests {
     /// Without contention: order, then Linux, then memory, as docs/compare.md says.
     #[test]
     fn the_simplest_keeps_order_first_and_is_on_linux_next() {
-        let mut comparison = comparison();
+        let mut comparison = comparison(&["drr", "qfq", "sfq"]);
         for (result, bytes) in comparison.disciplines.iter_mut().zip([3, 2, 1]) {
             (result.fixed_bytes, result.bytes_per_flow) = (bytes, 0);
         }
@@ -339,7 +326,7 @@ mod tests {
     /// Among disciplines of about equal harm: Linux, then the division, then order, then memory.
     #[test]
     fn the_best_is_on_linux_first_and_keeps_order_later() {
-        let comparison = comparison();
+        let comparison = comparison(&["drr", "qfq", "sfq"]);
         let of =
             |harms, standings| case(&comparison, harms, standings, |case| case.least_harmful());
         let one_on_linux = [(false, true), (true, false), (true, true)];
@@ -355,7 +342,7 @@ mod tests {
     /// two with the same delays and losses the one that marks was best.
     #[test]
     fn marks_take_the_delay_of_all_packets_out_of_the_choice() {
-        let mut comparison = comparison();
+        let mut comparison = comparison(&["drr", "qfq", "sfq"]);
         for result in &mut comparison.disciplines {
             result.total.packets = 100;
         }
@@ -375,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_most_harmful_has_the_largest_quotient() {
-        let comparison = comparison();
+        let comparison = comparison(&["drr", "qfq", "sfq"]);
         let of = |regrets: [f64; 3]| {
             let harms = regrets.map(|regret| harm(regret, 0.0));
             case(&comparison, harms, [(true, true); 3], |case| {
@@ -389,7 +376,7 @@ mod tests {
     /// The delays of all packets are told where they told two disciplines apart.
     #[test]
     fn the_delay_of_all_packets_is_told_where_it_decided() {
-        let mut comparison = comparison();
+        let mut comparison = comparison(&["drr", "qfq", "sfq"]);
         for (result, p99) in comparison.disciplines.iter_mut().zip([0.1, 0.3, 0.05]) {
             result.total.delay.as_mut().expect("a delay").p99 = p99;
         }
@@ -411,7 +398,7 @@ mod tests {
     /// "About as good" has disciplines of Linux, as little harmful, that divide the link as well.
     #[test]
     fn peers_do_as_little_harm_and_divide_as_well() {
-        let comparison = comparison();
+        let comparison = comparison(&["drr", "qfq", "sfq"]);
         let of = |harms, on_linux: [bool; 3]| {
             let standings = on_linux.map(|linux| (linux, true));
             match case(&comparison, harms, standings, |case| case.peers(0)) {

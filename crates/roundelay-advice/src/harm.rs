@@ -190,20 +190,13 @@ fn total_harm(outcome: &Outcome, least: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{Options, compare};
-
     use super::*;
-    use crate::preference::tests::capture;
+    use crate::sample::comparison;
 
     /// What lacks of a fair share counts where all flows are bulk.
     #[test]
     fn a_share_lacks_where_all_flows_are_bulk() {
-        let specs = vec!["drr".parse().unwrap()];
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs)
-        };
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let mut comparison = comparison(&["drr"]);
         let outcome = &mut comparison.disciplines[0].kinds[0];
         (outcome.loss, outcome.least_share) = (0.5, Some(0.75));
         for (kind, lacking) in [(Kind::Call, 0.0), (Kind::Bulk, 0.25)] {

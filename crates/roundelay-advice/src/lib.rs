@@ -14,6 +14,8 @@ mod reaction;
 mod reading;
 mod reasons;
 mod reserve;
+#[cfg(test)]
+mod sample;
 mod seeds;
 mod standing;
 mod tc;

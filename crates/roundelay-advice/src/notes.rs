@@ -608,15 +608,7 @@ mod tests {
     use roundelay_trace::{LeftOut, SelectionSummary, compare};
 
     use super::*;
-    use crate::preference::tests::capture;
-
-    fn options(specs: &[&str]) -> Options {
-        let specs = specs.iter().map(|text| text.parse().unwrap());
-        Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.collect())
-        }
-    }
+    use crate::sample::{capture, comparison, options};
 
     #[test]
     fn what_a_discipline_orders_by_is_missed() {
@@ -671,7 +663,7 @@ mod tests {
     #[test]
     fn an_absurd_load_is_told() {
         let options = options(&["fifo"]);
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let mut comparison = comparison(&["fifo"]);
         for (seconds, bytes, is_told) in [
             (2.0, 260_000_000, true),
             (2.0, 240_000_000, false),
@@ -688,8 +680,7 @@ mod tests {
     /// Packets left out by time alone have a note of their own.
     #[test]
     fn what_is_left_out_is_told_once() {
-        let options = options(&["fifo"]);
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let mut comparison = comparison(&["fifo"]);
         let mut told = |left_out, with_filter: bool| {
             comparison.observed.selection.filter = with_filter.then(|| "tcp".parse().unwrap());
             comparison.capture.selection = Some(SelectionSummary {

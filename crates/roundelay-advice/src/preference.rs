@@ -270,32 +270,11 @@ impl<'a> Preference<'a> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use crate::harm::Harm;
+    use crate::sample::{HARM, STANDING, comparison};
     use crate::standing::Standing;
-    use roundelay_trace::{Capture, Options, compare};
-
-    /// A call of 100 packets of 200 bytes.
-    pub(crate) fn capture() -> Capture {
-        let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
-        let mut bytes: Vec<u8> = header
-            .iter()
-            .flat_map(|field| field.to_le_bytes())
-            .collect();
-        for number in 0..100_u32 {
-            bytes.extend(
-                [0, number * 1000, 28, 200]
-                    .iter()
-                    .flat_map(|field| field.to_le_bytes()),
-            );
-            bytes.extend([
-                0x45, 0, 0, 200, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 20, 0, 20, 1,
-                0, 180, 0, 0,
-            ]);
-        }
-        Capture::from_reader("t.pcap", std::io::Cursor::new(bytes)).unwrap()
-    }
 
     /// The reason against qfq where drr was chosen: with these p99 of light flows, quotients of
     /// harm, and negligible delay.
@@ -305,12 +284,7 @@ pub(crate) mod tests {
 
     /// The same where this kind of flows decided; for bulk the waits are shares.
     fn reason_of(hurt: Kind, waits: [f64; 2], regrets: [f64; 2], negligible: f64) -> But {
-        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
-        };
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let mut comparison = comparison(&["drr", "qfq"]);
         for (result, wait) in comparison.disciplines.iter_mut().zip(waits) {
             result.light.delay.as_mut().expect("a delay").p99 = wait;
             let kind = &mut result.kinds[0];
@@ -318,24 +292,14 @@ pub(crate) mod tests {
             kind.least_share = (hurt == Kind::Bulk).then_some(wait);
         }
         let harms = regrets.map(|regret| Harm {
-            is_felt: true,
             regret,
-            regret_among_all: 1.0,
             hurt: Some(hurt),
-            lacking: 0.0,
-            total: 1.0,
+            ..HARM
         });
-        let standing = Standing {
-            on_linux: true,
-            keeps_order: true,
-            one_queue: false,
-            is_fifo: false,
-            obstacle: None,
-        };
         let case = Case {
             comparison: &comparison,
             results: &comparison.disciplines,
-            standings: &[standing; 2],
+            standings: &[STANDING; 2],
             harms: harms.into(),
             fit: vec![0, 1],
             negligible,
@@ -398,27 +362,15 @@ pub(crate) mod tests {
     /// A discipline that may not be recommended is named if it does notably less harm than the best.
     #[test]
     fn a_barred_one_does_notably_less_harm() {
-        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
-        };
-        let comparison = compare(capture(), &options, &mut ()).unwrap();
+        let comparison = comparison(&["drr", "qfq"]);
         let barred = |regrets: [f64; 2], obstacle| {
             let harms = regrets.map(|regret_among_all| Harm {
-                is_felt: true,
-                regret: 1.0,
                 regret_among_all,
-                hurt: Some(Kind::Call),
-                lacking: 0.0,
-                total: 1.0,
+                ..HARM
             });
             let standings = [None, obstacle].map(|obstacle| Standing {
-                on_linux: true,
-                keeps_order: true,
-                one_queue: false,
-                is_fifo: false,
                 obstacle,
+                ..STANDING
             });
             let case = Case {
                 comparison: &comparison,
@@ -440,33 +392,17 @@ pub(crate) mod tests {
     /// Of two with equal harm the one that Linux has is preferred, and the other has no commands.
     #[test]
     fn one_that_linux_lacks_is_less_wanted() {
-        let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
-        };
-        let comparison = compare(capture(), &options, &mut ()).unwrap();
+        let comparison = comparison(&["drr", "qfq"]);
         let less_wanted = |on_linux: [bool; 2]| {
-            let harm = || Harm {
-                is_felt: true,
-                regret: 1.0,
-                regret_among_all: 1.0,
-                hurt: Some(Kind::Call),
-                lacking: 0.0,
-                total: 1.0,
-            };
             let standings = on_linux.map(|on_linux| Standing {
                 on_linux,
-                keeps_order: true,
-                one_queue: false,
-                is_fifo: false,
-                obstacle: None,
+                ..STANDING
             });
             let case = Case {
                 comparison: &comparison,
                 results: &comparison.disciplines,
                 standings: &standings,
-                harms: vec![harm(), harm()],
+                harms: vec![HARM, HARM],
                 fit: vec![0, 1],
                 negligible: 1e-4,
             };

@@ -170,6 +170,7 @@ fn replayed(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::STANDING;
 
     /// A FIFO, else the most harmful; never the best one.
     #[test]
@@ -177,11 +178,8 @@ mod tests {
         let of = |count: usize, fifo: Option<usize>, best, worst| {
             let standings: Vec<Standing> = (0..count)
                 .map(|index| Standing {
-                    on_linux: true,
-                    keeps_order: true,
-                    one_queue: false,
                     is_fifo: fifo == Some(index),
-                    obstacle: None,
+                    ..STANDING
                 })
                 .collect();
             let choice = Choice {

@@ -569,7 +569,7 @@ mod tests {
     use roundelay_trace::compare;
 
     use super::*;
-    use crate::preference::tests::capture;
+    use crate::sample::capture;
 
     /// A target of CoDel is short where a full packet takes longer, unless none makes sense.
     #[test]

@@ -115,20 +115,14 @@ pub(crate) fn of(reading: &Reading<'_>, options: &Options) -> Option<Reserve> {
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::compare;
-
     use super::*;
-    use crate::preference::tests::capture;
+    use crate::sample::{comparison, options};
 
     /// Rates need time, and bytes that count once.
     #[test]
     fn a_warning_has_rates_where_they_do_not_mislead() {
-        let specs = vec!["drr".parse().unwrap()];
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs)
-        };
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let options = options(&["drr"]);
+        let mut comparison = comparison(&["drr"]);
         assert_eq!(of(&Reading::of(&comparison), &options), None);
         comparison.observed.mixed.both_ways = 1;
         for (seconds, mirrored, expected) in [(2.0, 0, Some(2.0)), (0.0, 0, None), (2.0, 5, None)] {
@@ -143,12 +137,8 @@ mod tests {
     /// What no selection mends is a question, though a direction was not asked for.
     #[test]
     fn a_capture_without_a_clock_is_a_question() {
-        let specs = vec!["drr".parse().unwrap()];
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs)
-        };
-        let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+        let options = options(&["drr"]);
+        let mut comparison = comparison(&["drr"]);
         comparison.observed.mixed.both_ways = 1;
         let reserve = of(&Reading::of(&comparison), &options).expect("both directions");
         assert!(!reserve.is_question);

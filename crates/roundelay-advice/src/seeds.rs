@@ -46,27 +46,13 @@ pub(crate) fn reason(
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{Options, compare};
-
     use super::*;
-    use crate::preference::tests::capture;
+    use crate::sample::{STANDING, comparison};
 
     /// One choice for each other seed: none, where no discipline draws.
     #[test]
     fn without_other_seeds_there_are_no_other_choices() {
-        let specs = vec!["drr".parse().unwrap()];
-        let options = Options {
-            measure_cost: false,
-            ..Options::new("10mbit".parse().unwrap(), specs)
-        };
-        let comparison = compare(capture(), &options, &mut ()).unwrap();
-        let standing = Standing {
-            on_linux: true,
-            keeps_order: true,
-            one_queue: false,
-            is_fifo: false,
-            obstacle: None,
-        };
-        assert_eq!(choices(&comparison, &[standing]), [0; 0]);
+        let comparison = comparison(&["drr"]);
+        assert_eq!(choices(&comparison, &[STANDING]), [0; 0]);
     }
 }

@@ -68,32 +68,18 @@ pub(crate) fn best(
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{Options, compare};
-
     use super::*;
-    use crate::preference::tests::capture;
+    use crate::sample::{STANDING, comparison};
 
     /// One discipline alone is no choice between several that serve alike.
     #[test]
     fn several_that_serve_alike_are_indifferent_and_one_is_not() {
         let of = |names: &[&str], dropped| {
-            let specs = names.iter().map(|name| name.parse().unwrap());
-            let options = Options {
-                measure_cost: false,
-                ..Options::new("10mbit".parse().unwrap(), specs.collect())
-            };
-            let mut comparison = compare(capture(), &options, &mut ()).unwrap();
+            let mut comparison = comparison(names);
             for result in &mut comparison.disciplines {
                 result.total.drops.full = dropped;
             }
-            let standing = Standing {
-                on_linux: true,
-                keeps_order: true,
-                one_queue: false,
-                is_fifo: false,
-                obstacle: None,
-            };
-            let choice = choose(&comparison, &vec![standing; names.len()]);
+            let choice = choose(&comparison, &vec![STANDING; names.len()]);
             (choice.is_contended, choice.is_indifferent)
         };
         assert_eq!(of(&["drr"], 1), (true, false));

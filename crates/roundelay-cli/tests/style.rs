@@ -96,10 +96,7 @@ impl Figures {
         for (number, line) in lines.iter().enumerate() {
             let text = line.trim();
             let next = lines.get(number + 1).map_or("", |next| next.trim());
-            if text == "#[cfg(test)]"
-                && next.trim_start_matches("pub(crate) ").starts_with("mod ")
-                && next.ends_with('{')
-            {
+            if text == "#[cfg(test)]" && next.starts_with("mod ") && next.ends_with('{') {
                 return;
             }
             if text.is_empty() || text.starts_with("//") {

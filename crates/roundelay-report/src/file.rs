@@ -126,7 +126,7 @@ impl PartialFile {
             });
         }
         let target = target_of(path).map_err(ReportError::file("create", path))?;
-        Self::beside(target)
+        Self::begin(target)
     }
 
     /// Starts a file whose name others may know in advance, as those in a dataset's folder. If a
@@ -137,11 +137,11 @@ impl PartialFile {
     ///
     /// The operating system's error, with the file's name.
     pub fn replace(path: &Path) -> Result<Self, ReportError> {
-        Self::beside(path.to_owned())
+        Self::begin(path.to_owned())
     }
 
     /// Starts a file in `target`'s folder. If it replaces a file, it gets that file's permissions.
-    fn beside(target: PathBuf) -> Result<Self, ReportError> {
+    fn begin(target: PathBuf) -> Result<Self, ReportError> {
         remove_leftovers(&target);
         let replaced = fs::symlink_metadata(&target).ok();
         let replaced = replaced.filter(fs::Metadata::is_file);
