@@ -727,16 +727,20 @@ mod tests {
     use super::*;
     use crate::log::FORMAT;
 
-    #[test]
-    fn a_flow_has_nodes_of_the_network_at_its_ends() {
+    /// Two nodes without links.
+    fn two_nodes() -> NetworkState {
         let header = Header {
             format: FORMAT,
             nodes: 2,
             names: Vec::new(),
             links: Vec::new(),
         };
-        let mut network = NetworkState::new(&header).unwrap();
-        let open = |flow, to| Line {
+        NetworkState::new(&header).unwrap()
+    }
+
+    /// A flow from the first node.
+    const fn open(flow: u64, to: u32) -> Line {
+        Line {
             time: 0,
             event: Event::Open {
                 flow,
@@ -745,7 +749,12 @@ mod tests {
                 edge: false,
                 longest: None,
             },
-        };
+        }
+    }
+
+    #[test]
+    fn a_flow_has_nodes_of_the_network_at_its_ends() {
+        let mut network = two_nodes();
         let error = network.check(&open(0, 2)).unwrap_err();
         assert_eq!(error, "an end of flow 0 is no node of the network");
         assert_eq!(network.check(&open(1, 1)), Ok(()));
@@ -758,25 +767,8 @@ mod tests {
     #[test]
     fn packets_add_up_in_the_end() {
         for forgets in [false, true] {
-            let header = Header {
-                format: FORMAT,
-                nodes: 2,
-                names: Vec::new(),
-                links: Vec::new(),
-            };
-            let mut network = NetworkState::new(&header).unwrap();
-            network
-                .check(&Line {
-                    time: 0,
-                    event: Event::Open {
-                        flow: 0,
-                        from: 0,
-                        to: 1,
-                        edge: false,
-                        longest: None,
-                    },
-                })
-                .unwrap();
+            let mut network = two_nodes();
+            network.check(&open(0, 1)).unwrap();
             network
                 .check(&Line {
                     time: 0,
