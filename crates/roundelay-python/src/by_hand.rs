@@ -15,7 +15,8 @@ use roundelay_cli::{Failure, call};
 
 use crate::arguments::whole;
 use crate::errors;
-use crate::own::{Fault, Own};
+use crate::fault::Fault;
+use crate::own::Own;
 use crate::packet::{Drop, Packet, fields, instant};
 
 type Payload = Option<Py<PyAny>>;

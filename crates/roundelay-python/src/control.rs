@@ -9,7 +9,8 @@ use roundelay_cli::call::CustomControl;
 use roundelay_tcp::{CongestionControl, Cubic, MAX_WINDOW, Reno};
 
 use crate::errors;
-use crate::own::{Fault, seconds};
+use crate::fault::Fault;
+use crate::own::seconds;
 
 /// A connection's state when its congestion control is called.
 #[pyclass(frozen, module = "roundelay")]

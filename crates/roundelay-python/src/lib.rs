@@ -14,6 +14,7 @@ mod by_hand;
 mod control;
 mod disciplines;
 mod errors;
+mod fault;
 mod own;
 mod packet;
 mod results;

@@ -12,77 +12,12 @@ use roundelay::{
     Instant, Limit, Packet as Inner, Rate, Scheduler,
 };
 use roundelay_cli::Failure;
-use roundelay_cli::call::{self, Notes, Stop};
+use roundelay_cli::call;
 use roundelay_conformance::Checked;
 
+use crate::fault::Fault;
 use crate::packet::{Packet, not_before};
 use crate::{errors, work};
-
-/// The first exception that any scheduler written in Python raises in a call, or in one run of a
-/// sweep. Requests that the call or the run stops.
-#[derive(Clone, Default)]
-pub(crate) struct Fault {
-    first: Arc<Mutex<Option<PyErr>>>,
-    stop: Stop,
-    notes: Notes,
-    /// Stop of the sweep to which the run belongs.
-    outer: Option<Stop>,
-}
-
-impl Fault {
-    /// For one run of a sweep with this stop.
-    pub(crate) fn of_run(sweep: &Stop) -> Self {
-        Self {
-            outer: Some(sweep.clone()),
-            ..Self::default()
-        }
-    }
-
-    /// Whether classes written in Python should not be called any more.
-    pub(crate) fn is_over(&self) -> bool {
-        self.stop.is_requested() || self.outer.as_ref().is_some_and(Stop::is_requested)
-    }
-
-    /// The exception as text, with its notes.
-    pub(crate) fn message(&self) -> Option<String> {
-        let error = self.take()?;
-        Some(Python::attach(|py| {
-            let notes = error
-                .value(py)
-                .getattr("__notes__")
-                .and_then(|notes| notes.extract::<Vec<String>>());
-            let note = notes.map(|notes| notes.join("; ")).unwrap_or_default();
-            if note.is_empty() {
-                error.to_string()
-            } else {
-                format!("{error} ({note})")
-            }
-        }))
-    }
-
-    pub(crate) const fn stop(&self) -> &Stop {
-        &self.stop
-    }
-
-    pub(crate) const fn notes(&self) -> &Notes {
-        &self.notes
-    }
-
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.first
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-    }
-
-    pub(crate) fn raise(&self, error: PyErr) {
-        self.first
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(error);
-        self.stop.request();
-    }
-}
 
 /// A class of schedulers written in Python, with what is known of any discipline.
 #[pyclass(frozen, module = "roundelay._native")]

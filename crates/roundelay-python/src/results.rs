@@ -12,7 +12,8 @@ use roundelay_report::{
 
 use crate::arguments::whole;
 use crate::control::Control;
-use crate::own::{Fault, Own};
+use crate::fault::Fault;
+use crate::own::Own;
 use crate::tables::Table;
 use crate::work::{self, Report};
 

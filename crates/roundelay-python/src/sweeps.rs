@@ -11,7 +11,8 @@ use roundelay_cli::call::{self, Host, OwnParts, Stop};
 use roundelay_cli::sweep::{self as command, Summary};
 
 use crate::control::Control;
-use crate::own::{Fault, Own};
+use crate::fault::Fault;
+use crate::own::Own;
 use crate::results::{Given, host};
 use crate::tables::Table;
 use crate::work;

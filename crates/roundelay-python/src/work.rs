@@ -12,7 +12,7 @@ use roundelay_cli::Failure;
 use roundelay_cli::call::{Gauge, Stop};
 
 use crate::errors;
-use crate::own::Fault;
+use crate::fault::Fault;
 
 /// Time between two checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

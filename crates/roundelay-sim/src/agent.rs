@@ -4,46 +4,13 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use rand_pcg::Pcg64Mcg;
-use roundelay::{Ecn, FlowConfig, FlowId, Instant, Slack};
+use roundelay::{Ecn, FlowId, Instant, Slack};
 
-use crate::flows::Flows;
-use crate::network::NodeId;
+use crate::flows::{FlowSpec, Flows};
+use crate::ids::Direction;
 use crate::packet_state::Content;
 use crate::probe::Report;
 use crate::sources::Stamped;
-
-/// An agent's number, counted from 0 as agents are created. When an agent is removed, its number is
-/// used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AgentId(pub u32);
-
-/// Whether a packet travels with its flow or against it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the flow's source to its destination.
-    Forward,
-    /// From the destination to the source: acknowledgements.
-    Backward,
-}
-
-/// A flow to be opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlowSpec {
-    /// The source node.
-    pub from: NodeId,
-    /// The destination node.
-    pub to: NodeId,
-    /// Weight and maximum packet length for the schedulers on the route. If None, they use their
-    /// defaults.
-    pub config: Option<FlowConfig>,
-}
-
-impl FlowSpec {
-    /// The flow's weight, or 1 if none is set.
-    pub fn weight(&self) -> u32 {
-        self.config.map_or(1, |config| config.weight)
-    }
-}
 
 /// A packet to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

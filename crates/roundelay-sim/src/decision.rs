@@ -7,13 +7,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Duration, Fault};
+use roundelay::schedulers::{AnyDiscipline, Discipline as _};
+use roundelay::{Duration, Fault, tree};
 use roundelay_files::{Written, custom};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use crate::network::TREE;
+/// Comes before a tree's name, where a discipline could stand.
+pub(crate) const TREE: &str = tree::Config::NAME;
 
 /// The longest time that a decision may take.
 const LONGEST: Duration = Duration::from_secs(3600);

@@ -12,7 +12,7 @@
 use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::{ConfigError, Ecn, EdgeCodel, Instant, Packet};
 
-use crate::agent::Direction;
+use crate::ids::Direction;
 use crate::packet_state::{Content, PacketState, Tag};
 
 /// How Edge-CoDel treats a group's flows.

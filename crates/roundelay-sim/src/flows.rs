@@ -2,16 +2,30 @@
 
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Slack};
 
-use crate::agent::{AgentId, Direction, FlowSpec};
 use crate::edge::Edge;
-use crate::network::Route;
+use crate::ids::{AgentId, FlowNumber, NodeId};
+use crate::routing::Route;
 use crate::sources::Stamped;
 use crate::sources::urgency::grown;
 
-/// A flow's number, counted from 0 as flows are opened, and never used again. Queues know a flow by
-/// its `FlowId`, which is used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct FlowNumber(pub u64);
+/// A flow to be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// The source node.
+    pub from: NodeId,
+    /// The destination node.
+    pub to: NodeId,
+    /// Weight and maximum packet length for the schedulers on the route. If None, they use their
+    /// defaults.
+    pub config: Option<FlowConfig>,
+}
+
+impl FlowSpec {
+    /// The flow's weight, or 1 if none is set.
+    pub fn weight(&self) -> u32 {
+        self.config.map_or(1, |config| config.weight)
+    }
+}
 
 /// What is counted for a flow. Only forward packets count, not replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -157,14 +171,5 @@ impl Flows {
     /// The flows that are alive, in the order of their `FlowId`s.
     pub(crate) fn alive(&self) -> impl Iterator<Item = &FlowState> {
         self.flows.iter().flatten()
-    }
-}
-
-impl Direction {
-    pub(crate) const fn index(self) -> usize {
-        match self {
-            Self::Forward => 0,
-            Self::Backward => 1,
-        }
     }
 }

@@ -6,8 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use roundelay::Ecn;
 use roundelay_trace::{Headers, Ports};
 
-use crate::flows::FlowNumber;
-use crate::network::NodeId;
+use crate::ids::{FlowNumber, NodeId};
 
 /// Header fields that all flows in a group share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

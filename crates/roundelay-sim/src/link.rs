@@ -14,11 +14,12 @@ use roundelay::{
 use roundelay_trace::TracedLink;
 
 use crate::event_queue::{Key, Lanes};
-use crate::network::{LinkConfig, LinkId};
+use crate::ids::LinkId;
+use crate::network::LinkConfig;
 use crate::packet_state::Tag;
 use crate::probe::Probe;
 use crate::random::generator;
-use crate::simulation::World;
+use crate::world::World;
 
 /// What is counted at a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -336,7 +337,7 @@ mod tests {
     use roundelay::{Control as _, FlowId};
 
     use super::*;
-    use crate::network::NodeId;
+    use crate::ids::NodeId;
 
     /// Which queues twenty flows use, at a link whose discipline hashes flows.
     fn queues(queue: &str, link: u32, run: u64) -> Vec<Vec<usize>> {

@@ -9,8 +9,9 @@ use roundelay_trace::LinkTrace;
 use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order, TraceRecord};
 use serde::Serialize;
 
-use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkConfig, LinkId, Network, NodeId};
+use crate::flows::FlowCounts;
+use crate::ids::{FlowNumber, LinkId, NodeId};
+use crate::network::{LinkConfig, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 

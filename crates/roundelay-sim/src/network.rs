@@ -4,35 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline as _, Priority};
-use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate, tree};
+use roundelay::schedulers::{AnyDiscipline, Priority};
+use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{LinkTrace, Stop, TreeFile};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::decision::DecisionCost;
-use crate::routing::Routing;
-pub(crate) use crate::routing::{ARRIVED, Route, Routes};
-
-/// A host or a router.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A link, one way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LinkId(pub u32);
-
-impl LinkId {
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::decision::{DecisionCost, TREE};
+use crate::ids::{LinkId, NodeId};
 
 /// Class of a link: scenarios set queues by class, and results are summed by class.
 #[derive(
@@ -241,8 +220,42 @@ pub fn link_name(from: &str, to: &str) -> String {
     format!("{from} > {to}")
 }
 
-/// Comes before a tree's name, where a discipline could stand.
-pub(crate) const TREE: &str = tree::Config::NAME;
+/// Length of a link in route computation. Every link counts at least 1, so no route has a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// Each link counts 1.
+    #[default]
+    Hops,
+    /// The propagation delay, in picoseconds.
+    Delay,
+    /// The link's cost.
+    Cost,
+}
+
+impl Metric {
+    /// All metrics.
+    pub const ALL: [Self; 3] = [Self::Hops, Self::Delay, Self::Cost];
+
+    pub(crate) const fn of(self, link: &LinkConfig) -> u64 {
+        let length = match self {
+            Self::Hops => 1,
+            Self::Delay => link.delay.as_picos(),
+            Self::Cost => link.cost,
+        };
+        if length == 0 { 1 } else { length }
+    }
+}
+
+/// How routes are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Routing {
+    /// How a link's length is measured.
+    pub metric: Metric,
+    /// Equal-cost multipath: the key for the hash that spreads flows over all shortest routes. If
+    /// None, all flows take the first route.
+    pub spread: Option<u64>,
+}
 
 /// What is wrong with a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -388,20 +401,6 @@ impl Network {
             .iter()
             .copied()
             .find(|link| self.links[link.index()].to == to)
-    }
-
-    /// The links on the route between two nodes. If flows are spread over several routes, this is
-    /// the one that flow number 0 takes.
-    ///
-    /// # Errors
-    /// There is no route.
-    pub fn route(&self, from: NodeId, to: NodeId) -> Result<Vec<LinkId>, NetworkError> {
-        let mut routes = Routes::default();
-        let route = routes.between(self, from, to)?;
-        Ok(routes
-            .links(route)
-            .map(|link| LinkId(link as u32))
-            .collect())
     }
 
     /// # Errors

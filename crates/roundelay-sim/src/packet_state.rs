@@ -4,8 +4,7 @@ use roundelay::author::prefetch;
 use roundelay::{Acknowledgement, Instant, Slack};
 use roundelay_tcp::{Flags, Segment};
 
-use crate::agent::Direction;
-use crate::flows::FlowNumber;
+use crate::ids::{Direction, FlowNumber};
 
 /// What a packet carries through queues: its hop, and the arena slot of its [`PacketState`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

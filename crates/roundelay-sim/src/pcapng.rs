@@ -21,10 +21,10 @@ use std::io::{self, BufWriter, Write};
 
 use roundelay::{Instant, Packet};
 
-use crate::agent::Direction;
-use crate::flows::{FlowCounts, FlowNumber};
+use crate::flows::FlowCounts;
 use crate::headers::{Marks, ports};
-use crate::network::{LinkId, Network, NodeId};
+use crate::ids::{Direction, FlowNumber, LinkId, NodeId};
+use crate::network::Network;
 use crate::packet_state::{Content, PacketState, Tag};
 use crate::probe::{Opening, Probe};
 use headers::Origin;

@@ -2,8 +2,8 @@
 
 use roundelay::{DropReason, Duration, FlowConfig, Instant, Packet};
 
-use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkId, NodeId};
+use crate::flows::FlowCounts;
+use crate::ids::{FlowNumber, LinkId, NodeId};
 use crate::packet_state::{PacketState, Tag};
 
 /// What an agent reports about a transfer, which is a TCP flow, or one response or segment on a

@@ -13,48 +13,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use rustc_hash::FxHashMap;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use crate::network::{LinkConfig, LinkId, Network, NetworkError, NodeId};
+use crate::ids::{LinkId, NodeId};
+use crate::network::{Network, NetworkError};
 use crate::random::mix;
-
-/// Length of a link in route computation. Every link counts at least 1, so no route has a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Metric {
-    /// Each link counts 1.
-    #[default]
-    Hops,
-    /// The propagation delay, in picoseconds.
-    Delay,
-    /// The link's cost.
-    Cost,
-}
-
-impl Metric {
-    /// All metrics.
-    pub const ALL: [Self; 3] = [Self::Hops, Self::Delay, Self::Cost];
-
-    const fn of(self, link: &LinkConfig) -> u64 {
-        let length = match self {
-            Self::Hops => 1,
-            Self::Delay => link.delay.as_picos(),
-            Self::Cost => link.cost,
-        };
-        if length == 0 { 1 } else { length }
-    }
-}
-
-/// How routes are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Routing {
-    /// How a link's length is measured.
-    pub metric: Metric,
-    /// Equal-cost multipath: the key for the hash that spreads flows over all shortest routes. If
-    /// None, all flows take the first route.
-    pub spread: Option<u64>,
-}
 
 /// A route: the index of its first hop in the table of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,6 +228,22 @@ impl Routes {
             at = network.links()[link as usize].to;
         }
         Some(links)
+    }
+}
+
+impl Network {
+    /// The links on the route between two nodes. If flows are spread over several routes, this is
+    /// the one that flow number 0 takes.
+    ///
+    /// # Errors
+    /// There is no route.
+    pub fn route(&self, from: NodeId, to: NodeId) -> Result<Vec<LinkId>, NetworkError> {
+        let mut routes = Routes::default();
+        let route = routes.between(self, from, to)?;
+        Ok(routes
+            .links(route)
+            .map(|link| LinkId(link as u32))
+            .collect())
     }
 }
 
@@ -628,6 +606,7 @@ mod tests {
     use roundelay::Duration;
 
     use super::*;
+    use crate::network::{LinkConfig, Metric, Routing};
     use crate::topologies::{FatTree, LeafSpine, Queues};
 
     /// Nodes 0 to `nodes - 1`, joined by links in both directions. Each edge has two ends, a delay

@@ -8,7 +8,7 @@ use roundelay_files::{Described, Written};
 use roundelay_trace::dscp_number;
 use schemars::{Schema, json_schema};
 
-use crate::network::TREE;
+use crate::decision::TREE;
 use crate::sources::connections::{End, Message};
 use crate::sources::{SlackRule as _, Urgency};
 

@@ -47,6 +47,7 @@ mod link_layer;
 mod links;
 mod mechanisms;
 mod not_here;
+mod notation;
 mod packet;
 mod pool;
 mod port;

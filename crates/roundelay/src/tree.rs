@@ -68,15 +68,18 @@
 //! Invariants are at `check_invariants`. The backlog is counted once, as the leaves' reported
 //! backlogs plus their chosen packets.
 
+mod asking;
 mod asleep;
 mod below;
 mod bounds;
 mod changes;
 mod class;
 mod config;
+mod discipline;
 pub mod hfsc;
 pub mod htb;
 mod shaper;
+mod stand_in;
 
 use alloc::collections::VecDeque;
 use alloc::string::ToString as _;
@@ -86,10 +89,10 @@ pub use crate::service::Service;
 use asleep::{Asleep, Wake};
 use below::{Below, State};
 use class::Class;
-pub use class::StandIn;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
 use shaper::Offer;
+pub use stand_in::StandIn;
 
 use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;

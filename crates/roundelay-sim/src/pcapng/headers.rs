@@ -4,7 +4,7 @@ use roundelay::{Ecn, Instant};
 use roundelay_tcp::{Flags, Segment};
 
 use crate::headers::address;
-use crate::network::NodeId;
+use crate::ids::NodeId;
 
 const INTERNET: usize = 20;
 const SEGMENT: usize = 20;

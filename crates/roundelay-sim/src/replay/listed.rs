@@ -6,7 +6,7 @@ use roundelay::{Duration, Fault, Instant};
 
 use super::ReplayError;
 use super::schedule::{Packet, Schedule, ScheduledFlow};
-use crate::agent::Direction;
+use crate::ids::Direction;
 use crate::network::NetworkError;
 use crate::routing::Routes;
 use crate::scenario::Scenario;

@@ -4,9 +4,9 @@ use roundelay::{DropReason, Duration, Instant, Rate};
 
 use super::ReplayError;
 use super::schedule::{Packet, Schedule, ScheduledFlow};
-use crate::flows::FlowNumber;
+use crate::ids::{FlowNumber, LinkId};
 use crate::link::waited;
-use crate::network::{LinkConfig, LinkId, Network};
+use crate::network::{LinkConfig, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 use crate::scenario::{Progress, RunError, Scenario};

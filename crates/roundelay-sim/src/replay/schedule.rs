@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use roundelay::{Duration, FlowConfig, Instant, Slack};
 
 use super::ReplayError;
-use crate::agent::Direction;
-use crate::network::{LinkId, Network, NodeId, Route, Routes, link_name};
+use crate::ids::{Direction, LinkId, NodeId};
+use crate::network::{Network, link_name};
+use crate::routing::{Route, Routes};
 
 /// A flow of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,8 @@ use roundelay::{DropReason, FlowId, Instant, Packet};
 use roundelay_trace::reaction::{Arrived, Witness};
 use rustc_hash::FxHashMap;
 
-use crate::agent::Direction;
-use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::LinkId;
+use crate::flows::FlowCounts;
+use crate::ids::{Direction, FlowNumber, LinkId};
 use crate::packet_state::{Content, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 

@@ -10,7 +10,7 @@ use super::Scenario;
 use super::link_state::LinkState;
 use super::meter::Meter;
 use super::paces::Paces;
-use crate::network::LinkId;
+use crate::ids::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 

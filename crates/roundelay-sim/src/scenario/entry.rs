@@ -14,7 +14,7 @@ use super::group::ALL;
 use super::pairs::{Pairing, matching};
 use super::{Group, Protocol, ScenarioError, SourceSpec};
 use crate::files::Files;
-use crate::network::NodeId;
+use crate::ids::NodeId;
 use crate::routing::{Inner, Reach};
 use crate::sources::source::{FileFault, Listed, Reading};
 use crate::sources::{LONGEST_PACKET, Urgency};

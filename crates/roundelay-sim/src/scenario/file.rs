@@ -18,9 +18,8 @@ use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, top
 use super::trees::{TreeTable, Trees};
 use super::{Scenario, ScenarioError};
 use crate::files::{Files, ReadCapture, no_captures};
-use crate::network::LinkClass;
+use crate::network::{LinkClass, Metric, Routing};
 use crate::random::route_key;
-use crate::routing::{Metric, Routing};
 use crate::topologies::{Queues, Topology};
 use crate::written::{Ordering, with_own};
 

@@ -3,7 +3,7 @@
 use roundelay::{DropReason, Duration, Instant};
 
 use super::ratio::ratio;
-use crate::network::NodeId;
+use crate::ids::NodeId;
 use crate::probe::Effort;
 
 /// What happened to the packets of a flow, or of all flows in a group.

@@ -2,8 +2,8 @@
 
 use roundelay::Duration;
 
+use crate::ids::LinkId;
 use crate::link::LinkCounts;
-use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 

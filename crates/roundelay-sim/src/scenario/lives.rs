@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ratio::ratio;
-use crate::agent::Direction;
-use crate::flows::FlowNumber;
+use crate::ids::{Direction, FlowNumber};
 use crate::packet_state::{PacketState, Tag};
 
 /// A flow from the first packet on, warm-up included. Only packets from source to destination

@@ -67,7 +67,7 @@ pub use transfers::Transfer;
 pub use yardsticks::{FlowIndices, GroupLives};
 
 use crate::edge::EdgeControl;
-use crate::network::NodeId;
+use crate::ids::NodeId;
 use crate::sources::Urgency;
 use crate::topologies::Topology;
 

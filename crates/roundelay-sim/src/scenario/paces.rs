@@ -3,10 +3,9 @@
 
 use roundelay::{Duration, Instant, Packet, Rate};
 
-use crate::agent::Direction;
-use crate::flows::FlowNumber;
+use crate::ids::{Direction, FlowNumber, LinkId};
 use crate::link::waited;
-use crate::network::{LinkConfig, LinkId, Network};
+use crate::network::{LinkConfig, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 

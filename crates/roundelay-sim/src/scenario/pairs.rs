@@ -8,7 +8,8 @@ use roundelay::{Fault, Seed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::network::{Network, NodeId};
+use crate::ids::NodeId;
+use crate::network::Network;
 use crate::random::generator;
 
 /// The rule for pairing senders and receivers.

@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lives::table_id;
-use crate::agent::Direction;
-use crate::flows::FlowNumber;
+use crate::ids::{Direction, FlowNumber};
 use crate::network::LinkConfig;
 use crate::packet_state::{PacketState, Tag};
 

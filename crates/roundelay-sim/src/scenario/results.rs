@@ -20,7 +20,8 @@ use super::port_meter::Backlogged;
 use super::rates::Rates;
 use super::transfers::Transfer;
 use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
-use crate::network::{NodeId, link_name};
+use crate::ids::NodeId;
+use crate::network::link_name;
 
 /// Packets by fate. The fates, all but `late`, add up to the packets sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]

@@ -14,10 +14,10 @@ use super::meter::Meter;
 use super::paces::Paces;
 use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
-use crate::network::{LinkConfig, LinkId, Network};
+use crate::ids::LinkId;
+use crate::network::{LinkConfig, Network, Routing};
 use crate::probe::Probe;
 use crate::random::route_key;
-use crate::routing::Routing;
 use crate::simulation::{Simulation, SimulationError};
 use crate::sources::SourceError;
 

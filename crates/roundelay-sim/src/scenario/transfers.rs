@@ -8,7 +8,7 @@ use super::flow_meter::FlowMeter;
 use super::measures::{Completion, Measures};
 use super::ratio::ratio;
 use crate::flows::FlowCounts;
-use crate::network::NodeId;
+use crate::ids::NodeId;
 use crate::probe::Report;
 
 /// A transfer that counts: a flow with an end, a response or a segment of video.

@@ -15,9 +15,9 @@ use super::measures::Measures;
 use super::port_meter::{Backlogged, PortMeter};
 use super::rates::{RateMeter, Rates};
 use super::ratio::ratio;
-use crate::agent::Direction;
-use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkClass, LinkId, Network};
+use crate::flows::FlowCounts;
+use crate::ids::{Direction, FlowNumber, LinkId};
+use crate::network::{LinkClass, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 

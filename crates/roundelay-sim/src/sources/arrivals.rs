@@ -16,8 +16,10 @@ use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::agent::{Agent, Context, FlowSpec};
-use crate::network::{LinkClass, Network, NodeId};
+use crate::agent::{Agent, Context};
+use crate::flows::FlowSpec;
+use crate::ids::NodeId;
+use crate::network::{LinkClass, Network};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
 use crate::sources::sizes::Sizes;

@@ -3,9 +3,10 @@
 use roundelay::Seed;
 use roundelay::{DropReason, Duration, Instant, Packet, Slack};
 
-use crate::agent::{Agent, Direction};
-use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkConfig, LinkId, Network, NodeId};
+use crate::agent::Agent;
+use crate::flows::FlowCounts;
+use crate::ids::{Direction, FlowNumber, LinkId, NodeId};
+use crate::network::{LinkConfig, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 use crate::simulation::Simulation;

@@ -5,7 +5,8 @@ use roundelay::{Duration, Ecn, FlowId, Instant};
 use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
 
-use crate::agent::{Arrival, Context, Direction, Outgoing};
+use crate::agent::{Arrival, Context, Outgoing};
+use crate::ids::Direction;
 use crate::packet_state::Content;
 pub(crate) use crate::probe::Effort;
 use crate::probe::Report;

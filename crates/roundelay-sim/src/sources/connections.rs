@@ -27,7 +27,9 @@ use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context, Direction, FlowSpec};
+use crate::agent::{Agent, Arrival, Context};
+use crate::flows::FlowSpec;
+use crate::ids::Direction;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;

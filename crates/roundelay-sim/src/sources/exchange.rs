@@ -3,7 +3,8 @@
 use roundelay::{FlowId, Instant};
 use roundelay_tcp::Config;
 
-use crate::agent::{Arrival, Context, FlowSpec};
+use crate::agent::{Arrival, Context};
+use crate::flows::FlowSpec;
 use crate::sources::SourceError;
 use crate::sources::connection::{Connection, Effort, earlier};
 use crate::sources::source_flow::Terms;

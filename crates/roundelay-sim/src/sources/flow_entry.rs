@@ -2,7 +2,7 @@
 
 use roundelay::Instant;
 
-use crate::network::NodeId;
+use crate::ids::NodeId;
 
 /// A flow in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use super::protocol::Protocol;
 use super::{SourceError, Terms, WrittenFields};
 use crate::agent::Agent;
 use crate::files::Files;
-use crate::network::{Network, NodeId};
+use crate::ids::NodeId;
+use crate::network::Network;
 
 /// The parameters of one kind of source, as a `[[source]]` table holds them.
 pub(crate) trait Source: fmt::Debug {

@@ -3,8 +3,9 @@
 use roundelay::{Duration, FlowId, Instant};
 use roundelay_tcp::CustomControl;
 
-use crate::agent::{Context, FlowSpec, Outgoing};
-use crate::network::NodeId;
+use crate::agent::{Context, Outgoing};
+use crate::flows::FlowSpec;
+use crate::ids::NodeId;
 use crate::sources::stamp::Stamp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, draw};

@@ -9,7 +9,8 @@ use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context, FlowSpec};
+use crate::agent::{Agent, Arrival, Context};
+use crate::flows::FlowSpec;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
@@ -177,7 +178,7 @@ impl Agent for Tcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Direction;
+    use crate::ids::Direction;
     use crate::sources::Urgency;
     use crate::sources::bench::{Bench, Log, seconds};
     use roundelay::{Duration, Slack};

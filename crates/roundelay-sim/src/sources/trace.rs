@@ -10,8 +10,9 @@ use roundelay_trace::arguments::Mtu;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Context, FlowSpec, Outgoing};
+use crate::agent::{Agent, Context, Outgoing};
 use crate::files::{is_capture, text};
+use crate::flows::FlowSpec;
 pub use crate::sources::captured::{Captured, Entry, FlowBy};
 use crate::sources::line::{Line, seconds, whole};
 use crate::sources::load::{Amount, Load};
@@ -395,7 +396,7 @@ impl Agent for Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::NodeId;
+    use crate::ids::NodeId;
     use crate::sources::Urgency;
     use crate::sources::bench::{Bench, seconds};
 

@@ -8,8 +8,9 @@ use roundelay_files::InWords;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Context, FlowSpec};
-use crate::network::NodeId;
+use crate::agent::{Agent, Context};
+use crate::flows::FlowSpec;
+use crate::ids::NodeId;
 use crate::sources::arrivals::{Carrier, Mould, Transport, full_len};
 pub use crate::sources::flow_entry::Entry;
 use crate::sources::line::Line;

@@ -102,7 +102,8 @@ mod tests {
 
     use super::super::tests::{links_of, way};
     use super::*;
-    use crate::routing::{Metric, Routes, Routing};
+    use crate::network::{Metric, Routing};
+    use crate::routing::Routes;
 
     fn built(k: u32) -> Topology {
         FatTree {

@@ -23,7 +23,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
-use crate::network::{LinkClass, NodeId};
+use crate::ids::NodeId;
+use crate::network::LinkClass;
 use coordinates::Coordinates;
 
 /// Format of a file.

@@ -17,7 +17,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
-use crate::network::{LinkClass, LinkConfig, Network, NodeId};
+use crate::ids::NodeId;
+use crate::network::{LinkClass, LinkConfig, Network};
 
 pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` to `host99`.";
 pub(super) const SOURCE: &str = "UPS, section 2.3";

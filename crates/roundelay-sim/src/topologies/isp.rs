@@ -29,7 +29,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, TopologyError, Wire, mbit, within};
-use crate::network::{LinkClass, LinkConfig, Network, NodeId};
+use crate::ids::NodeId;
+use crate::network::{LinkClass, LinkConfig, Network};
 use crate::random::generator;
 use crate::routing::Routes;
 use crate::sources::draw;

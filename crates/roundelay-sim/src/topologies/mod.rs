@@ -12,7 +12,8 @@ use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::{Duration, Fault, QueueSpec, Rate};
 
-use crate::network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId};
+use crate::ids::{LinkId, NodeId};
+use crate::network::{LinkClass, LinkConfig, Network, NetworkError};
 use crate::random::generator;
 use crate::sources::draw;
 

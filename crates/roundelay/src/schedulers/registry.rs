@@ -1,6 +1,7 @@
 //! Registry of disciplines: one line each. [`AnyDiscipline`] and [`AnyScheduler`] have a variant
 //! for every discipline.
 
+use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,13 +13,14 @@ use crate::control::{Control, forward_control};
 use crate::drops::{DropReason, Refusal};
 use crate::guarantees::{Guarantees, Share};
 use crate::limit::{Backlog, Limit};
+use crate::notation::{set_parameter, write_config};
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
 use crate::seed::Seed;
-use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
 use crate::tree::{self, hfsc, htb};
 use crate::units::Rate;
+use crate::{not_here, suggestion};
 
 /// One line for each discipline: `Scheduler = module`. The module is the discipline's file with the
 /// scheduler and its `Config`.
@@ -316,6 +318,35 @@ registry! {
 /// A scheduler of any discipline over handles, with the packets in an arena: see
 /// [`AnyDiscipline::build_arena`].
 pub type AnyArena<T> = Arena<T, custom::Order>;
+
+fn unknown_discipline(name: &str) -> ConfigError {
+    if let Some(why) = not_here::reason(name) {
+        return ConfigError::NotHere {
+            name: name.to_owned(),
+            why,
+        };
+    }
+    let known: Vec<_> = AnyDiscipline::all()
+        .iter()
+        .map(AnyDiscipline::name)
+        .collect();
+    let meant = suggestion::discipline(name, known.iter().copied());
+    let has_it = |discipline: &AnyDiscipline| {
+        discipline
+            .info()
+            .parameters
+            .iter()
+            .any(|parameter| parameter.name == name)
+    };
+    let is_parameter =
+        ["limit", "memory_limit"].contains(&name) || AnyDiscipline::all().iter().any(has_it);
+    ConfigError::UnknownDiscipline {
+        name: name.to_owned(),
+        is_parameter,
+        meant,
+        known: known.join(", "),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -6,9 +6,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::asleep::{Asleep, Wake};
-use super::class::{Class, StandIn};
+use super::class::Class;
 use super::config::{Config, Node, Placed, ROOT};
 use super::shaper::{Offer, Shaper};
+use super::stand_in::StandIn;
 use crate::buffer::Buffer;
 use crate::drops::{DropReason, Refusal};
 use crate::limit::Backlog;

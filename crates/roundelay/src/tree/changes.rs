@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 use super::Tree;
 use super::below::State;
-use super::class::{Child, StandIn};
+use super::class::Child;
 use super::config::{self, Config, Node, Problem, ROOT, TreeError, of_classes, problem, setting};
+use super::stand_in::StandIn;
 
 use crate::config::ConfigError;
 use crate::control::Control as _;

@@ -4,22 +4,13 @@
 use alloc::vec::Vec;
 
 use super::config::{NONE, Placed, ROOT};
+use super::stand_in::StandIn;
 use crate::config::ConfigError;
 use crate::control::Footprint;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
 use crate::service::Service;
 use crate::time::Instant;
-
-/// An item in a class's scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StandIn {
-    /// Has the length of the child's next packet.
-    Head,
-    /// A place holder without length. It keeps the place of a child whose chosen packet has not
-    /// left.
-    Place,
-}
 
 pub(super) struct Class<I> {
     pub(super) scheduler: I,

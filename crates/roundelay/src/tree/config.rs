@@ -7,23 +7,18 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
 
-use super::Tree;
-use super::class::StandIn;
-use super::shaper::{has_one_child, longest_through};
+use super::stand_in::StandIn;
 use super::{hfsc, htb};
 use crate::service::Service;
 
-use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, FORMER_FQ};
 use crate::control::Control;
-use crate::drops::DropReason;
 use crate::fault::Fault;
 use crate::flow_config::FlowConfig;
-use crate::handle::Handle;
 use crate::limit::Limit;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
-use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q_plus};
+use crate::schedulers::{AnyDiscipline, Discipline, fifo, wf2q_plus};
 use crate::seed::Seed;
 use crate::spec::QueueSpec;
 use crate::time::Instant;
@@ -228,14 +223,6 @@ impl Config {
         }
         self.flows[flow.index()] = number as u32;
         Ok(())
-    }
-
-    /// An empty tree. `seed` keys all random numbers and hashes.
-    ///
-    /// # Errors
-    /// No leaf is the default.
-    pub fn build_tree<T: Send>(&self, seed: Seed) -> Result<Tree<T>, TreeError> {
-        Tree::new(self, seed)
     }
 
     /// The nodes, parents before their children.
@@ -514,44 +501,6 @@ impl Config {
     }
 }
 
-impl Discipline for Config {
-    const NAME: &'static str = "tree";
-    const ABOUT: &'static str =
-        "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
-    const SOURCE: &'static str =
-        "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
-    const LINUX: Linux = Linux::Absent;
-    const WEIGHTED: bool = true;
-    /// A leaf may drop for any reason.
-    const DROPS: &'static [DropReason] = &DropReason::ALL;
-    const BOUNDS: &'static [DropReason] = &DropReason::ALL;
-    const COMPLEXITY: &'static str = "O(depth)";
-    type Scheduler<T: Send> = Tree<T>;
-    /// By copy, because leaves over links would each need a table as long as the largest handle.
-    type ByHandle = ByCopy<Tree<Handle>>;
-
-    fn reads_hosts(&self) -> bool {
-        self.nodes()
-            .any(|node| node.spec.discipline.info().reads_hosts)
-    }
-
-    fn reads_acknowledgements(&self) -> bool {
-        self.nodes()
-            .any(|node| node.spec.discipline.info().reads_acknowledgements)
-    }
-
-    fn reads_seed(&self) -> bool {
-        self.nodes()
-            .any(|node| node.spec.discipline.info().reads_seed)
-    }
-}
-
-impl<T: Send> Configured<Config> for Tree<T> {
-    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
-        Ok(config.build_tree(seed)?)
-    }
-}
-
 fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     let info = node.spec.discipline.info();
     if node.name.trim().is_empty() || node.name.contains(char::is_control) {
@@ -573,6 +522,19 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     let config = node.flow_config();
     let checked = config.check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0));
     checked.map_err(|error| setting(&node.name, error))
+}
+
+/// The longest packet that a node's buckets ever let pass.
+pub(super) fn longest_through(discipline: &AnyDiscipline) -> Option<u32> {
+    match discipline {
+        AnyDiscipline::Tbf(config) => Some(config.longest()),
+        _ => None,
+    }
+}
+
+/// Whether this is a discipline of leaves that is also a class of a single child.
+pub(super) const fn has_one_child(discipline: &AnyDiscipline) -> bool {
+    matches!(discipline, AnyDiscipline::Tbf(_))
 }
 
 /// Whether the discipline has a limit of its own, in place of one written beside it.

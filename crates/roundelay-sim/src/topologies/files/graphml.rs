@@ -265,7 +265,42 @@ impl Zoo {
         if self.is_directed {
             graph.find_ways_back();
         }
-        graph.oddities.notes = unread::notes(&self, &graph, file);
+        graph.oddities.notes = self.notes(&graph, file);
         Ok(graph)
+    }
+
+    /// Notes on a map, a sentence each.
+    fn notes(&self, graph: &Graph, file: Text<'_>) -> Vec<String> {
+        let name = file.name;
+        let all = graph.edges.len();
+        let mut notes = Vec::new();
+        let mut keys = BTreeSet::new();
+        let mut without = 0;
+        for ((_, said), edge) in self.edges.iter().zip(&graph.edges) {
+            keys.extend(said.unread.iter().map(String::as_str));
+            without += usize::from(said.has_speed && edge.rate.is_none());
+        }
+        if !keys.is_empty() {
+            let keys = Vec::from_iter(keys).join(", ");
+            notes.push(format!(
+                "{name}: keys of links that look like speeds or delays are not read: {keys}. Read are \
+                 rate and delay with their units, LinkSpeedRaw, and \
+                 LinkSpeed with LinkSpeedUnits."
+            ));
+        }
+        if without > 0 {
+            notes.push(format!(
+                "{name}: {without} of {all} links have no usable LinkSpeed (no number, \
+                or no LinkSpeedUnits); LinkSpeed is ignored for these links."
+            ));
+        }
+        let both = graph.edges.iter().filter(|edge| !edge.one_way).count();
+        if self.is_directed && both > 0 {
+            notes.push(format!(
+                "{name}: the graph is directed, and {both} of {all} links have no link \
+                back; all links are read as both ways."
+            ));
+        }
+        notes
     }
 }

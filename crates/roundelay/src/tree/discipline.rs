@@ -1,0 +1,58 @@
+//! A tree as a discipline of the registry.
+
+use super::Tree;
+use super::config::{Config, TreeError};
+use crate::by_copy::ByCopy;
+use crate::config::ConfigError;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
+
+impl Config {
+    /// An empty tree. `seed` keys all random numbers and hashes.
+    ///
+    /// # Errors
+    /// No leaf is the default.
+    pub fn build_tree<T: Send>(&self, seed: Seed) -> Result<Tree<T>, TreeError> {
+        Tree::new(self, seed)
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "tree";
+    const ABOUT: &'static str =
+        "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
+    const SOURCE: &'static str =
+        "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
+    const LINUX: Linux = Linux::Absent;
+    const WEIGHTED: bool = true;
+    /// A leaf may drop for any reason.
+    const DROPS: &'static [DropReason] = &DropReason::ALL;
+    const BOUNDS: &'static [DropReason] = &DropReason::ALL;
+    const COMPLEXITY: &'static str = "O(depth)";
+    type Scheduler<T: Send> = Tree<T>;
+    /// By copy, because leaves over links would each need a table as long as the largest handle.
+    type ByHandle = ByCopy<Tree<Handle>>;
+
+    fn reads_hosts(&self) -> bool {
+        self.nodes()
+            .any(|node| node.spec.discipline.info().reads_hosts)
+    }
+
+    fn reads_acknowledgements(&self) -> bool {
+        self.nodes()
+            .any(|node| node.spec.discipline.info().reads_acknowledgements)
+    }
+
+    fn reads_seed(&self) -> bool {
+        self.nodes()
+            .any(|node| node.spec.discipline.info().reads_seed)
+    }
+}
+
+impl<T: Send> Configured<Config> for Tree<T> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
+        Ok(config.build_tree(seed)?)
+    }
+}
