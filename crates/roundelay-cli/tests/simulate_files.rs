@@ -239,7 +239,7 @@ fn what_is_no_log_is_a_wrong_use() {
         ),
         (
             &text.replacen(r#""event":"send""#, r#""event":"sent""#, 1),
-            ": unknown variant `sent`",
+            ": unknown value `sent`",
         ),
         (
             &text.replacen(r#""rate":"#, r#""rate":-"#, 1),
@@ -1333,7 +1333,7 @@ fn captures_that_cannot_be_read_are_told_with_their_line() {
     assert!(said.contains("cannot read 'nowhere.pcap'"), "{said}");
     let said = changed("flow_by = \"port\"\nfile", &broken);
     assert!(
-        said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"),
+        said.contains("unknown value `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"),
         "{said}"
     );
 }

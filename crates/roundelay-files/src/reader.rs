@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
         carried::clear();
         read(toml::Deserializer::from(table)).map_err(|error| {
             let span = error.span().unwrap_or(table_span);
-            let mut fault = self.told(&span, error.message());
+            let mut fault = self.fault_of_serde(&span, error.message());
             // Only for a key of this table, not of a nested one.
             if !keys.is_empty() && unknown.iter().any(|key| error.message().starts_with(key)) {
                 let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
@@ -210,7 +210,54 @@ impl<'a> Reader<'a> {
 
     /// The fault of a value for which serde has this message, with the owner, the key and the
     /// value as written.
-    fn told(&self, span: &Range<usize>, message: &str) -> Fault {
+    fn fault_of_serde(&self, span: &Range<usize>, message: &str) -> Fault {
+        let place = self.key_at(span);
+        let KeyAt { path, key, .. } = place;
+        // Serde's message on an unknown or missing key quotes the key itself.
+        let after_key = message.strip_prefix(key);
+        let names_key = after_key.is_some_and(|rest| rest.starts_with([' ', ':']));
+        let needs_key = place.is_of_value && !names_key && !message.contains(" field `");
+        let written = place.written;
+        // A fault of our own travels through serde as text, and is taken from where it was left.
+        let fault = match (carried::take(message), SerdeMessage::of(message)) {
+            // A range alone is one of the value as written.
+            (Some(fault), _) if fault.given().is_none() && !names_key => fault
+                .behind(format_args!("{key} {written}: "))
+                .with_given(unquoted(&written)),
+            (Some(fault), _) => behind_key(fault, key, needs_key),
+            (None, SerdeMessage::OtherKind(expected)) => {
+                let expected = in_words(key, expected, place.is_listed);
+                Fault::expected(&written, expected)
+                    .behind(format_args!("{key} "))
+                    .with_given(unquoted(&written))
+            }
+            (None, SerdeMessage::Expected(legal)) => {
+                let fault = Fault::wanted(legal).with_given(unquoted(&written));
+                behind_key(fault, key, needs_key)
+            }
+            (None, SerdeMessage::Missing) => {
+                let line = right_line(message, path, span.is_empty());
+                Fault::new(message.to_owned() + &line)
+            }
+            (None, SerdeMessage::Unknown(name, known)) => {
+                let fault = Fault::unknown(name, &known, |meant| {
+                    let quoted = format!("`{name}`");
+                    message
+                        .replacen("unknown variant", "unknown value", 1)
+                        .replacen(&quoted, &format!("{quoted}{meant}"), 1)
+                });
+                behind_key(fault, key, needs_key)
+            }
+            (None, SerdeMessage::Other) => behind_key(message.into(), key, needs_key),
+        };
+        match self.positions.owner(path) {
+            Some(owner) => fault.behind(format_args!("{owner}: ")),
+            None => fault,
+        }
+    }
+
+    /// The key that a span of serde's error belongs to: that of a key, of its value, or of a table.
+    fn key_at(&self, span: &Range<usize>) -> KeyAt<'_> {
         // The span of a table begins with the brackets of its header, before the key.
         let before = self.text.get(..span.start);
         let is_header = before.is_some_and(|text| text.is_empty() || text.ends_with('\n'));
@@ -221,54 +268,43 @@ impl<'a> Reader<'a> {
             None if is_header => self.path_at(span.start + brackets),
             None => self.path_at(span.start),
         };
-        // The numbers in a path are those of tables in a list.
+        // The numbers in a path are those of values in a list.
         let mut parts = path.rsplit('.');
+        let is_listed = parts
+            .clone()
+            .next()
+            .is_some_and(|last| last.parse::<usize>().is_ok());
         let key = parts.find(|part| part.parse::<usize>().is_err());
-        let key = key.unwrap_or_default();
-        let written = shown(self.text.get(span.clone()).unwrap_or_default());
-        let own_span = self.positions.spans.get(path);
-        let is_of_value = own_span.is_none_or(|own| own.start < span.start);
-        let after_key = message.strip_prefix(key);
-        let names_key = after_key.is_some_and(|rest| rest.starts_with([' ', ':']));
-        let lacks_key = is_of_value && !names_key && !message.contains(" field `");
-        let fault = match (carried::take(message), SerdeMessage::of(message)) {
-            // A range alone is one of the value as written.
-            (Some(fault), _) if fault.given().is_none() && !names_key => fault
-                .behind(format_args!("{key} {written}: "))
-                .with_given(unquoted(&written)),
-            (Some(fault), _) => keyed(fault, key, lacks_key),
-            (None, SerdeMessage::OtherKind(expected)) => {
-                Fault::expected(&written, in_words(key, expected))
-                    .behind(format_args!("{key} "))
-                    .with_given(unquoted(&written))
-            }
-            (None, SerdeMessage::Expected(legal)) => {
-                let fault = Fault::wanted(legal).with_given(unquoted(&written));
-                keyed(fault, key, lacks_key)
-            }
-            (None, SerdeMessage::Missing) => {
-                let line = right_line(message, path, span.is_empty());
-                Fault::new(message.to_owned() + &line)
-            }
-            (None, SerdeMessage::Unknown(name, known)) => {
-                let fault = Fault::unknown(name, &known, |meant| {
-                    let quoted = format!("`{name}`");
-                    message.replacen(&quoted, &format!("{quoted}{meant}"), 1)
-                });
-                keyed(fault, key, lacks_key)
-            }
-            (None, SerdeMessage::Other) => keyed(message.into(), key, lacks_key),
-        };
-        match self.positions.owner(path) {
-            Some(owner) => fault.behind(format_args!("{owner}: ")),
-            None => fault,
+        // A value stands behind its key.
+        let key_span = self.positions.spans.get(path);
+        let is_of_value = key_span.is_none_or(|key| key.start < span.start);
+        KeyAt {
+            path,
+            key: key.unwrap_or_default(),
+            is_listed,
+            is_of_value,
+            written: shown(self.text.get(span.clone()).unwrap_or_default()),
         }
     }
 }
 
-/// The fault with the key before it, where it lacks the key.
-fn keyed(fault: Fault, key: &str, lacks_key: bool) -> Fault {
-    match lacks_key {
+/// Where in a file serde found an error.
+struct KeyAt<'a> {
+    /// As `source.0.rate`.
+    path: &'a str,
+    /// The last name of the path.
+    key: &'a str,
+    /// The path ends at a value of a list.
+    is_listed: bool,
+    /// The span is that of a value, and not of the key itself.
+    is_of_value: bool,
+    /// What the file has there.
+    written: String,
+}
+
+/// The fault with the key before it, where its message has none.
+fn behind_key(fault: Fault, key: &str, needs_key: bool) -> Fault {
+    match needs_key {
         true => fault.behind(format_args!("{key}: ")),
         false => fault,
     }

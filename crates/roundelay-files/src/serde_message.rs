@@ -15,10 +15,15 @@ pub(crate) enum SerdeMessage<'a> {
 
 impl<'a> SerdeMessage<'a> {
     pub(crate) fn of(message: &'a str) -> Self {
-        let is_of_other_kind =
-            message.starts_with("invalid type: ") || message.starts_with("invalid value: ");
+        let is_of_other_kind = ["invalid type: ", "invalid value: ", "invalid length "]
+            .iter()
+            .any(|start| message.starts_with(start));
         if is_of_other_kind && let Some((_, expected)) = message.rsplit_once(", expected ") {
             return Self::OtherKind(expected);
+        }
+        // What toml says of a word out of several.
+        if message.starts_with("wanted string or table") || message.starts_with("wanted exactly") {
+            return Self::OtherKind("a string");
         }
         if message.starts_with("missing field `") {
             return Self::Missing;
@@ -103,13 +108,23 @@ fn right_value(table: &str, key: &str) -> Option<&'static str> {
     })
 }
 
-/// Serde's name for a type, in the words of a file's author.
-pub(crate) fn in_words(key: &str, expected: &str) -> String {
+/// Serde's name for a type, in the words of a file's author. `is_listed`: the value is one of a
+/// list, so its key stands in double brackets.
+pub(crate) fn in_words(key: &str, expected: &str, is_listed: bool) -> String {
     match expected {
         "a string" => "a text in quotes".to_owned(),
         "a boolean" => "true or false".to_owned(),
+        "f64" | "f32" => "a number".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more".to_owned(),
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
         "a sequence" => format!("a list in brackets, or tables headed [[{key}]]"),
         "a map" => "a table".to_owned(),
+        _ if expected.starts_with("struct ") && is_listed => {
+            format!("a table headed [[{key}]]")
+        }
+        _ if expected.starts_with("struct ") => {
+            format!("a table, as in {key} = {{ .. }}, or headed [{key}]")
+        }
         _ => expected.to_owned(),
     }
 }

@@ -315,7 +315,7 @@ fn errors_name_the_line_and_the_range() {
     );
     assert!(
         codel("resume = \"always\"")
-            .contains("unknown variant `always`, expected `rfc8289` or `two-less`")
+            .contains("unknown value `always`, expected `rfc8289` or `two-less`")
     );
     assert!(codel("limit = 1").contains("unknown field `limit`"));
     for no_table in ["true", "[\"5ms\"]", "\"5ms\""] {

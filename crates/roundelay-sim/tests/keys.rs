@@ -62,7 +62,7 @@ fn gaps_are_even_or_random() {
     );
     let refused = read(&of("gaps = \"odd\"")).unwrap_err();
     assert!(
-        refused.contains("unknown variant `odd`, expected `even` or `random`"),
+        refused.contains("unknown value `odd`, expected `even` or `random`"),
         "{refused}"
     );
 }

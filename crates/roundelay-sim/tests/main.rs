@@ -41,6 +41,7 @@ mod trees;
 mod verify;
 mod wires;
 mod worlds;
+mod wrong_values;
 mod yardsticks;
 
 /// A simulation with any probe: the event loop is compiled once, not for each probe.

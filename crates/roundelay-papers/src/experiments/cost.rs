@@ -102,7 +102,7 @@ struct Series {
 
 /// One set of flows, or several for a curve.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a set of flows or a list of sets")]
 enum Flows {
     One(String),
     Several(Vec<String>),
@@ -547,7 +547,7 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
             ("'small' }", "'medium' }", "small, large or full"),
             ("'64'", "'0'", "lengths '0'"),
             ("'1:8,2:4'", "'0'", "flows '0'"),
-            ("'time'", "'space'", "unknown variant `space`"),
+            ("'time'", "'space'", "unknown value `space`"),
             ("pairs", "pears", "unknown field `pears`"),
             ("100", "0", "pairs: 0 is out of range, 1 to 1000000000"),
         ] {

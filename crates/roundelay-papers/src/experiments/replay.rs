@@ -102,7 +102,10 @@ fn candidate(name: &str, value: Value) -> Result<Candidate, Wrong> {
 
 /// A candidate as written.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a discipline, or a table with discipline"
+)]
 enum With {
     Discipline(String),
     Table(Told),

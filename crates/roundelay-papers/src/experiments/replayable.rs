@@ -64,7 +64,10 @@ fn can_wait() -> String {
 
 /// A rule, or a table with this column's settings.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a rule, or a table with rule and congestion_points"
+)]
 enum Column {
     Rule(String),
     Other(Other),

@@ -36,7 +36,10 @@ pub(super) struct WorstCase {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a discipline, or a table with discipline and bounds_of"
+)]
 enum Column {
     Own(String),
     Other(Other),

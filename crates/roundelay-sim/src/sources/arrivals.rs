@@ -88,7 +88,10 @@ pub enum Apart {
 
 /// Distribution of flow sizes.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected ups, data_mining, web_search, or a list of [bytes, fraction]"
+)]
 pub enum SizesSpec {
     /// A built-in distribution: ups, data_mining or web_search.
     Named(String),
