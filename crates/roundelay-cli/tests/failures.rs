@@ -224,25 +224,31 @@ fn other_errors_in_arguments_have_their_options() {
 }
 
 #[test]
-fn faults_of_files_have_file_and_line() {
+fn faults_of_files_have_file_line_owner_and_key() {
     let rows = [
         (
             simulate(&SCENARIO.replace("'1s'", "'1x'"), &[]),
             Some(1),
+            (None, "duration"),
             "1x",
         ),
         (
             simulate(&SCENARIO.replace("pairs", "pairz"), &[]),
             Some(4),
+            (None, "topology.pairz"),
             "pairz",
         ),
         (
-            simulate(&SCENARIO.replace("'cbr'", "'cbrr'"), &[]),
-            Some(7),
+            simulate(
+                &SCENARIO.replace("kind = 'cbr'", "name = 'load'\nkind = 'cbrr'"),
+                &[],
+            ),
+            Some(8),
+            (Some("source 'load'"), "source.0.kind"),
             "cbrr",
         ),
     ];
-    for (failure, line, given) in rows {
+    for (failure, line, (owner, key), given) in rows {
         let fault = failure.fault();
         assert_eq!(
             (fault.file(), fault.line()),
@@ -250,6 +256,8 @@ fn faults_of_files_have_file_and_line() {
             "{failure}"
         );
         assert_eq!(fault.given(), Some(given), "{failure}");
+        assert_eq!(fault.owner(), owner, "{failure}");
+        assert_eq!(fault.key(), Some(key), "{failure}");
         assert_eq!(failure.argument(), None);
     }
     let missing = words(&["no.toml", "--rate", "1mbit"]);

@@ -132,7 +132,20 @@ impl<'a> Reader<'a> {
     /// A fault of a value, with its line; for a missing value, with the line of the enclosing
     /// table.
     pub fn at(&self, path: &str, fault: impl Into<Fault>) -> Fault {
-        fault.into().in_file(self.name, self.line(path))
+        self.keyed(path, fault.into())
+            .in_file(self.name, self.line(path))
+    }
+
+    /// The fault with its key, and with the named table that has it.
+    fn keyed(&self, path: &str, fault: Fault) -> Fault {
+        let fault = match path {
+            "" => fault,
+            path => fault.with_key(path),
+        };
+        match self.positions.owner(path) {
+            Some(owner) => fault.with_owner(owner),
+            None => fault,
+        }
     }
 
     /// A fault of a location in the text.
@@ -250,10 +263,11 @@ impl<'a> Reader<'a> {
             }
             (None, SerdeMessage::Other) => behind_key(message.into(), key, needs_key),
         };
-        match self.positions.owner(path) {
+        let fault = match self.positions.owner(path) {
             Some(owner) => fault.behind(format_args!("{owner}: ")),
             None => fault,
-        }
+        };
+        self.keyed(path, fault)
     }
 
     /// The key that a span of serde's error belongs to: that of a key, of its value, or of a table.

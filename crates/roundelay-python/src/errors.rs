@@ -25,23 +25,23 @@ pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
         }
         Some(Argument::Other) | None => ("", Vec::new(), None),
     };
-    // As `_errors.Told` has them.
-    let told = (
+    // As `_errors.Told` has them, in two tuples because PyO3 takes twelve values at most.
+    let about_fault = (
         failure.status(),
         failure.to_string(),
         fault.message(),
+        fault.owner(),
+        fault.key(),
         fault.given(),
         fault.legal(),
         fault.meant(),
         fault.file(),
         fault.line(),
-        kind,
-        options,
-        value,
     );
+    let about_options = (kind, options, value);
     let made = MAKE
         .import(py, "roundelay._errors", "of_command")
-        .and_then(|make| make.call1(told));
+        .and_then(|make| make.call1((about_fault, about_options)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 

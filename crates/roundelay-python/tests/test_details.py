@@ -42,6 +42,15 @@ def test_details_of_a_source(source, given, legal):
     assert (error.given, error.legal) == (given, legal), str(error)
 
 
+def test_errors_say_where_the_value_stands():
+    error = raised(lambda: rd.simulate({**SCENARIO, "source": [{**SOURCE, "dscp": 99}]}))
+    assert (error.owner, error.key) == ("source 'a'", "source.0.dscp")
+    error = raised(lambda: rd.compare(CAPTURE, "20mbit", "fq_codel target x"))
+    assert (error.owner, error.key) == ("fq_codel", "target")
+    error = raised(lambda: rd.compare(CAPTURE, "20mbit", "fifoo"))
+    assert (error.owner, error.key) == (None, None)
+
+
 def test_details_of_calls(tmp_path):
     error = raised(lambda: rd.simulate({**SCENARIO, "topology": {"template": "dumbbell", "pairs": 0, "rate": "1mbit"}}))
     assert (error.given, error.legal) == ("0", "1 to 500000")

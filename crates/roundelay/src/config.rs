@@ -763,38 +763,56 @@ impl fmt::Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 impl From<ConfigError> for Fault {
+    /// The discipline is the owner of its parameter, which is the key.
     fn from(error: ConfigError) -> Self {
         let fault = Self::new(error.to_string());
-        match &error {
+        match error {
             ConfigError::UnknownDiscipline {
                 name, known, meant, ..
-            } => fault.with_given(name).with_legal(known).with_meant(*meant),
+            } => fault.with_given(name).with_legal(known).with_meant(meant),
             ConfigError::UnknownParameter {
+                discipline,
                 parameter,
                 known,
                 meant,
-                ..
             } => fault
+                .with_owner(discipline)
                 .with_given(parameter)
                 .with_legal(known)
-                .with_meant(*meant),
+                .with_meant(meant),
             ConfigError::NotHere { name, .. } => fault.with_given(name),
-            ConfigError::Repeated { second, .. } => fault.with_given(second),
+            ConfigError::Repeated {
+                discipline, second, ..
+            } => fault.with_owner(discipline).with_given(second),
             ConfigError::BadValue {
+                discipline,
                 parameter,
                 value,
                 expected,
-                ..
             } => fault
-                .with_given(value.as_ref().unwrap_or(parameter))
+                .with_owner(discipline)
+                .with_given(value.as_ref().unwrap_or(&parameter))
+                .with_key(parameter)
                 .with_legal(expected),
             ConfigError::OutOfRange {
-                value, min, max, ..
+                discipline,
+                parameter,
+                value,
+                min,
+                max,
             } => fault
+                .with_owner(discipline)
+                .with_key(parameter)
                 .with_given(value)
                 .with_legal(format_args!("{min} to {max}")),
             ConfigError::NotALeaf { node, .. } => fault.with_given(node),
-            ConfigError::Fixed { parameter, .. } => fault.with_given(parameter),
+            ConfigError::Fixed {
+                discipline,
+                parameter,
+            } => fault
+                .with_owner(discipline)
+                .with_key(parameter)
+                .with_given(parameter),
             ConfigError::OtherDiscipline { discipline } => fault.with_legal(discipline),
         }
     }

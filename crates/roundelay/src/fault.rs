@@ -1,5 +1,6 @@
 //! A wrong value as data, made where the value is known: the message for people, and beside it what
-//! a program asks for, which is the value, the legal ones and the name that was probably meant.
+//! a program asks for, which is the value, its key and owner, the legal values and the name that was
+//! probably meant.
 //!
 //! Errors that know more become a [`Fault`] by `From`. On the way up a message gets owners in front
 //! ([`Fault::behind`]), and a file with its line ([`Fault::in_file`]), while the data stay.
@@ -20,6 +21,8 @@ pub struct Fault(Box<Parts>);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Parts {
     message: String,
+    owner: Option<String>,
+    key: Option<String>,
     given: Option<String>,
     legal: Option<String>,
     meant: Option<String>,
@@ -100,6 +103,20 @@ impl Fault {
         self
     }
 
+    /// The key of the value: in a file its path, as in `source.0.rate`, else the parameter's name.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.0.key = Some(key.into());
+        self
+    }
+
+    /// What has the key: a named table of a file, as in `source 'web'`, else the discipline.
+    #[must_use]
+    pub fn with_owner(mut self, owner: impl Into<String>) -> Self {
+        self.0.owner = Some(owner.into());
+        self
+    }
+
     /// The fault with a text before its message: the value's key or owner. A file and line from
     /// before become part of the message.
     #[must_use]
@@ -155,13 +172,15 @@ impl Fault {
     pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
         self.0.message = change(&self.0.message);
         let Parts {
+            owner,
+            key,
             given,
             legal,
             meant,
             file,
             ..
         } = &mut *self.0;
-        for text in [given, legal, meant, file] {
+        for text in [owner, key, given, legal, meant, file] {
             *text = text.as_deref().map(&change);
         }
         self
@@ -170,6 +189,16 @@ impl Fault {
     /// The message without file and line.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// The key of the value, if it is known: see [`with_key`](Self::with_key).
+    pub fn key(&self) -> Option<&str> {
+        self.0.key.as_deref()
+    }
+
+    /// What has the key, if it is known: see [`with_owner`](Self::with_owner).
+    pub fn owner(&self) -> Option<&str> {
+        self.0.owner.as_deref()
     }
 
     /// The wrong value, if it is known.

@@ -147,7 +147,7 @@ class Call:
         place, line = told.file or "", told.line
         if place == "the sweep" and line:
             # A line of the plan that the package writes: the caller has its parts.
-            place, line = "over" if fault.startswith("grid: ") else "scenario", None
+            place, line = "over" if told.key == "grid" else "scenario", None
             fault = fault.removeprefix("grid: ").removeprefix("scenario: ")
         for name, path in paths.items():
             if fault.startswith(f"{name}: "):

@@ -365,7 +365,7 @@ def _printed(call: Call, command: str, words: list[str], given: tuple[str, str] 
     except (IndexError, TypeError, ValueError):
         # Ended by a signal, or without memory.
         raise RunError(done.stderr.strip() or f"{command}: ended with {done.returncode}", status=1) from None
-    raise call.reworded(of_command(*told._replace(file=name if told.file == "standard input" else told.file)))
+    raise call.reworded(of_command(told._replace(file=name if told.file == "standard input" else told.file)))
 
 
 @keywords

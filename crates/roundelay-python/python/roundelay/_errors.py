@@ -16,6 +16,10 @@ class RoundelayError(Exception):
     path: str | None
     #: Line in that file, or in the text of the scenario, from 1.
     line: int | None
+    #: The key of the value: in a file its path, as in ``source.0.rate``, else the discipline's parameter.
+    key: str | None
+    #: What has the key: a named table of a file, as in ``source 'web'``, else the discipline.
+    owner: str | None
     #: The value as given.
     given: str | None
     #: The legal values, or the legal range.
@@ -32,6 +36,8 @@ class RoundelayError(Exception):
         status: int = 1,
         path: str | None = None,
         line: int | None = None,
+        owner: str | None = None,
+        key: str | None = None,
         given: str | None = None,
         legal: str | None = None,
         meant: str | None = None,
@@ -39,6 +45,7 @@ class RoundelayError(Exception):
         super().__init__(message)
         self.status, self.path, self.line = status, path, line
         self.given, self.legal, self.meant = given, legal, meant
+        self.owner, self.key = owner, key
 
 
 class UsageError(RoundelayError, ValueError):
@@ -67,6 +74,8 @@ class Told(NamedTuple):
     message: str
     #: The same without the file, the line and the option.
     fault: str
+    owner: str | None
+    key: str | None
     given: str | None
     legal: str | None
     meant: str | None
@@ -80,11 +89,19 @@ class Told(NamedTuple):
     value: str | None
 
 
-def of_command(*told: Any) -> RoundelayError:
-    """The exception of a failed command. Called by the compiled module."""
-    failure = Told(*told)
+def of_command(about_fault: tuple[Any, ...], about_options: tuple[Any, ...] = ()) -> RoundelayError:
+    """The exception of a failed command. Called by the compiled module with the values of `Told`."""
+    failure = Told(*about_fault, *about_options)
     kind = UsageError if failure.status == 2 else RunError
-    error = kind(failure.message, status=failure.status, given=failure.given, legal=failure.legal, meant=failure.meant)
+    error = kind(
+        failure.message,
+        status=failure.status,
+        owner=failure.owner,
+        key=failure.key,
+        given=failure.given,
+        legal=failure.legal,
+        meant=failure.meant,
+    )
     error.told = failure
     return error
 

@@ -2,6 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -791,6 +792,7 @@ impl From<TreeError> for Fault {
             }
             other => Self::new(other.to_string()).with_given(&node),
         };
-        known.behind(format_args!("node '{node}': "))
+        let owner = format!("node '{node}'");
+        known.behind(format_args!("{owner}: ")).with_owner(owner)
     }
 }
