@@ -283,18 +283,21 @@ impl<'a> Reader<'a> {
             None => self.path_at(span.start),
         };
         // The numbers in a path are those of values in a list.
-        let mut parts = path.rsplit('.');
-        let is_listed = parts
-            .clone()
-            .next()
-            .is_some_and(|last| last.parse::<usize>().is_ok());
-        let key = parts.find(|part| part.parse::<usize>().is_err());
+        let mut is_listed = false;
+        let mut key = "";
+        for part in path.rsplit('.') {
+            if part.parse::<usize>().is_err() {
+                key = part;
+                break;
+            }
+            is_listed = true;
+        }
         // A value stands behind its key.
         let key_span = self.positions.spans.get(path);
         let is_of_value = key_span.is_none_or(|key| key.start < span.start);
         KeyAt {
             path,
-            key: key.unwrap_or_default(),
+            key,
             is_listed,
             is_of_value,
             written: shown(self.text.get(span.clone()).unwrap_or_default()),

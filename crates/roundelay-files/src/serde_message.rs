@@ -15,9 +15,9 @@ pub(crate) enum SerdeMessage<'a> {
 
 impl<'a> SerdeMessage<'a> {
     pub(crate) fn of(message: &'a str) -> Self {
-        let is_of_other_kind = ["invalid type: ", "invalid value: ", "invalid length "]
-            .iter()
-            .any(|start| message.starts_with(start));
+        let is_of_other_kind = message.starts_with("invalid type: ")
+            || message.starts_with("invalid value: ")
+            || message.starts_with("invalid length ");
         if is_of_other_kind && let Some((_, expected)) = message.rsplit_once(", expected ") {
             return Self::OtherKind(expected);
         }
