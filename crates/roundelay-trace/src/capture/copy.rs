@@ -3,11 +3,10 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek as _, SeekFrom, Write as _};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// This many bytes stay in memory. Later ones go to a nameless file in the folder for temporary
-/// files.
+/// This many bytes stay in memory. Later ones go to a file without a name, which nobody else can
+/// open, in the folder for temporary files.
 const IN_MEMORY: usize = 64 << 20;
 
 /// The bytes read so far. None after [`Copy::stop`].
@@ -87,23 +86,12 @@ impl Kept {
     }
 }
 
-/// A file that vanishes when it is closed. None where a system has no such files.
+/// A file without a name. None where a system has no files.
 fn nameless_file() -> io::Result<Option<File>> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    if !cfg!(unix) {
-        return Ok(None);
-    }
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("roundelay-{}-{number}", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    let mut options = File::options();
-    let file = options
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(Some(file))
+    #[cfg(target_family = "wasm")]
+    return Ok(None);
+    #[cfg(not(target_family = "wasm"))]
+    tempfile::tempfile().map(Some)
 }
 
 #[cfg(test)]
@@ -123,6 +111,29 @@ mod tests {
             assert!(first == bytes && second == bytes, "{len} bytes");
             assert!(copy.reader().unwrap().is_none(), "given once");
         }
+    }
+
+    /// Regression test: the file had a name that others knew in advance, so they could make it
+    /// first, or open it while it had the name.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn others_can_neither_open_the_copy_nor_take_its_name() {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let mut taken = Vec::new();
+        for number in 0..8 {
+            let name = format!("roundelay-{}-{number}", std::process::id());
+            taken.push(std::env::temp_dir().join(name));
+            std::fs::write(&taken[number], "").unwrap();
+        }
+        let mut kept = Kept::default();
+        let added = kept.add(&vec![0; IN_MEMORY + 1]);
+        for path in taken {
+            std::fs::remove_file(path).unwrap();
+        }
+        added.unwrap();
+        let file = kept.file.expect("a file").metadata().unwrap();
+        assert_eq!(file.nlink(), 0);
     }
 
     #[test]
