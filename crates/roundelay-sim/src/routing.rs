@@ -30,8 +30,9 @@ const UNREACHED: u64 = u64::MAX;
 /// The routes in use, each stored once. Memory grows with the pairs of nodes that communicate and
 /// the routes between them, not with flows.
 ///
-/// A *leaf* is a node with a single neighbour, as hosts are. All its routes go through that
-/// neighbour, so we keep tables only for the other nodes. In a fat-tree with 27,648 hosts there are
+/// A *leaf* is a node with a single neighbour, as hosts are, or a node that has a single one without
+/// such leaves, as edge routers may be. All routes out of it go through that neighbour, its
+/// *parent*, so we keep tables only for the other nodes. In a fat-tree with 27,648 hosts there are
 /// 2,880 of these.
 #[derive(Debug)]
 pub(crate) struct Routes {
@@ -204,9 +205,9 @@ impl Routes {
         Ok(route)
     }
 
-    /// The links from node to node: from a leaf to its neighbour, on to the destination's neighbour
-    /// if the destination is a leaf, and to the destination. `next` gives the next link from a node
-    /// towards another. If one of the two is a leaf, they are neighbours. None: no route.
+    /// The links from node to node: from a leaf up to its parents, on to the first node above the
+    /// destination that is no leaf, and down to the destination. `next` gives the next link from a
+    /// node towards another. If one of the two is a leaf, they are neighbours. None: no route.
     fn walk(
         &mut self,
         network: &Network,
@@ -217,12 +218,14 @@ impl Routes {
         self.inner.fill(network);
         let mut links = Vec::new();
         let mut at = from;
-        let last = self.inner.neighbour(to).unwrap_or(to);
+        let down = self.inner.up_from(to);
         while at != to {
-            let aim = self
-                .inner
-                .neighbour(at)
-                .unwrap_or(if at == last { to } else { last });
+            let step_down = down.iter().position(|node| *node == at);
+            let aim = match (step_down, self.inner.parent(at)) {
+                (Some(step), _) => down[step - 1],
+                (None, Some(parent)) => parent,
+                (None, None) => down[down.len() - 1],
+            };
             let link = next(self, at, aim)?;
             links.push(link);
             at = network.links()[link as usize].to;
@@ -258,8 +261,10 @@ pub(crate) struct Inner {
     leaving: Lists<Edge>,
     /// The same against the links' direction. Filled only with spread.
     coming: Lists<Edge>,
-    /// By leaf: the links that come from its neighbour.
-    entering: Lists<LinkId>,
+    /// By leaf: the links from its parent.
+    descending: Lists<LinkId>,
+    /// By leaf: the links to its parent.
+    ascending: Lists<LinkId>,
     /// The length of the shortest link between nodes that are no leaves.
     least: u64,
 }
@@ -319,7 +324,7 @@ impl<T: Copy> Lists<T> {
 enum Role {
     /// A node whose routes go through more than one neighbour, and its number.
     Inner(u32),
-    /// A leaf, and its neighbour.
+    /// A leaf, and its parent.
     Leaf(NodeId),
 }
 
@@ -340,9 +345,7 @@ impl Inner {
     ) -> u64 {
         let nodes = self.nodes.len();
         let bytes = if network.routing().spread.is_some() {
-            let ends: BTreeSet<_> = ends
-                .map(|node| self.neighbour(*node).unwrap_or(*node))
-                .collect();
+            let ends: BTreeSet<_> = ends.map(|node| self.first_inner(*node)).collect();
             ends.len() * nodes * size_of::<u64>()
         } else {
             nodes * nodes * size_of::<u32>()
@@ -350,30 +353,19 @@ impl Inner {
         bytes as u64
     }
 
-    /// If two nodes have no neighbours but each other, neither is a leaf.
+    /// Takes leaves off twice: hosts, and then routers that have only hosts behind them.
     fn fill(&mut self, network: &Network) {
         if !self.roles.is_empty() {
             return;
         }
-        let mut neighbours = vec![[None; 2]; network.nodes()];
-        for link in network.links() {
-            for (node, other) in [(link.from, link.to), (link.to, link.from)] {
-                let [first, second] = &mut neighbours[node.index()];
-                match *first {
-                    None => *first = Some(other),
-                    Some(first) if first != other => *second = Some(other),
-                    Some(_) => (),
-                }
-            }
+        let mut parents = vec![None; network.nodes()];
+        for _ in 0..2 {
+            take_leaves(network, &mut parents);
         }
-        let only = |node: NodeId| match neighbours[node.index()] {
-            [Some(neighbour), None] => Some(neighbour),
-            _ => None,
-        };
-        for node in (0..network.nodes() as u32).map(NodeId) {
-            self.roles.push(match only(node) {
-                Some(neighbour) if only(neighbour).is_none() => Role::Leaf(neighbour),
-                _ => {
+        for (node, parent) in (0..).map(NodeId).zip(parents) {
+            self.roles.push(match parent {
+                Some(parent) => Role::Leaf(parent),
+                None => {
                     self.nodes.push(node);
                     Role::Inner(self.nodes.len() as u32 - 1)
                 }
@@ -386,7 +378,8 @@ impl Inner {
         let routing = network.routing();
         let mut leaving = Vec::new();
         let mut coming = Vec::new();
-        let mut entering = Vec::new();
+        let mut descending = Vec::new();
+        let mut ascending = Vec::new();
         self.least = UNREACHED;
         for (number, link) in (0..).zip(network.links()) {
             let id = LinkId(number);
@@ -404,24 +397,47 @@ impl Inner {
                     }
                     self.least = self.least.min(length);
                 }
-                (_, Role::Leaf(_)) => entering.push((link.to.index(), id)),
-                (Role::Leaf(_), Role::Inner(_)) => (),
+                (_, Role::Leaf(parent)) if parent == link.from => {
+                    descending.push((link.to.index(), id));
+                }
+                _ => ascending.push((link.from.index(), id)),
             }
         }
         self.leaving = Lists::sorted(self.nodes.len(), &leaving);
         self.coming = Lists::sorted(self.nodes.len(), &coming);
-        self.entering = Lists::sorted(network.nodes(), &entering);
+        self.descending = Lists::sorted(network.nodes(), &descending);
+        self.ascending = Lists::sorted(network.nodes(), &ascending);
     }
 
-    fn neighbour(&self, node: NodeId) -> Option<NodeId> {
+    /// The node that all routes out of a leaf go through.
+    fn parent(&self, node: NodeId) -> Option<NodeId> {
         match self.roles[node.index()] {
-            Role::Leaf(neighbour) => Some(neighbour),
+            Role::Leaf(parent) => Some(parent),
             Role::Inner(_) => None,
         }
     }
 
     fn is_leaf(&self, node: NodeId) -> bool {
-        self.neighbour(node).is_some()
+        self.parent(node).is_some()
+    }
+
+    /// The node, its parent if it is a leaf, and so on up to a node that is none.
+    fn up_from(&self, node: NodeId) -> Vec<NodeId> {
+        let mut up = vec![node];
+        let mut last = node;
+        while let Some(parent) = self.parent(last) {
+            up.push(parent);
+            last = parent;
+        }
+        up
+    }
+
+    fn first_inner(&self, node: NodeId) -> NodeId {
+        let mut last = node;
+        while let Some(parent) = self.parent(last) {
+            last = parent;
+        }
+        last
     }
 
     /// The number that a node has if it is no leaf.
@@ -432,20 +448,19 @@ impl Inner {
         }
     }
 
-    /// The shortest links between a leaf and its neighbour, in the order of their numbers.
+    /// The shortest links between a leaf and its parent, either way, in the order of their numbers.
     fn beside(&self, network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
-        // A neighbour may have many leaves, so looking at all its links would take too long.
-        let links = if self.is_leaf(from) {
-            network.leaving(from)
+        let links = if self.parent(from) == Some(to) {
+            self.ascending.of(from.index())
         } else {
-            self.entering.of(to.index())
+            self.descending.of(to.index())
         };
         let mut shortest = Vec::new();
         let mut least = UNREACHED;
         for link in links {
             let config = &network.links()[link.index()];
             let length = network.routing().metric.of(config);
-            if (config.from, config.to) != (from, to) || length > least {
+            if length > least {
                 continue;
             }
             if length < least {
@@ -475,6 +490,36 @@ impl Inner {
             }
         }
         first
+    }
+}
+
+/// Gives each node a parent that has a single neighbour among the nodes without one. If two nodes
+/// have no neighbours but each other, neither gets the other.
+fn take_leaves(network: &Network, parents: &mut [Option<NodeId>]) {
+    let mut neighbours = vec![[None; 2]; network.nodes()];
+    for link in network.links() {
+        if parents[link.from.index()].is_some() || parents[link.to.index()].is_some() {
+            continue;
+        }
+        for (node, other) in [(link.from, link.to), (link.to, link.from)] {
+            let [first, second] = &mut neighbours[node.index()];
+            match *first {
+                None => *first = Some(other),
+                Some(first) if first != other => *second = Some(other),
+                Some(_) => (),
+            }
+        }
+    }
+    let only = |node: NodeId| match neighbours[node.index()] {
+        [Some(neighbour), None] => Some(neighbour),
+        _ => None,
+    };
+    for (node, parent) in (0..).map(NodeId).zip(parents) {
+        if let Some(neighbour) = only(node)
+            && only(neighbour).is_none()
+        {
+            *parent = Some(neighbour);
+        }
     }
 }
 
@@ -607,7 +652,7 @@ mod tests {
 
     use super::*;
     use crate::network::{LinkConfig, Metric, Routing};
-    use crate::topologies::{FatTree, LeafSpine, Queues};
+    use crate::topologies::{FatTree, Isp, LeafSpine, Queues};
 
     /// Nodes 0 to `nodes - 1`, joined by links in both directions. Each edge has two ends, a delay
     /// in milliseconds, and a cost.
@@ -905,6 +950,7 @@ mod tests {
         let mut found = 0;
         let mut none = 0;
         let mut leaves = 0;
+        let mut twice = 0;
         for number in 0..300 {
             let nodes = random.random_range(2..12);
             let mut network = Network::default();
@@ -964,10 +1010,13 @@ mod tests {
                 }
             }
             leaves += nodes as usize - routes.inner.nodes.len();
+            for node in (0..nodes).map(NodeId) {
+                twice += usize::from(routes.inner.up_from(node).len() == 3);
+            }
         }
         assert!(
-            found > 10_000 && none > 10_000 && leaves > 300,
-            "{found} {none} {leaves}"
+            found > 10_000 && none > 10_000 && leaves > 300 && twice > 100,
+            "{found} {none} {leaves} {twice}"
         );
     }
 
@@ -1021,12 +1070,38 @@ mod tests {
             spread: None,
         });
         let inner = Inner::of(&network);
-        assert_eq!(inner.entering.of(2), [2, 8, 9, 10].map(LinkId));
+        assert_eq!(inner.descending.of(2), [2, 8, 9, 10].map(LinkId));
         assert_eq!(
             inner.beside(&network, NodeId(0), NodeId(2)),
             [2, 8, 9].map(LinkId)
         );
         assert_eq!(inner.beside(&network, NodeId(2), NodeId(0)), [LinkId(3)]);
+    }
+
+    /// Regression test: routers with only hosts behind them had tables, a gigabyte for ten thousand
+    /// hosts of an ISP network.
+    #[test]
+    fn only_core_routers_of_a_provider_have_tables() {
+        let isp = Isp {
+            routers: 20,
+            links: 60,
+            hosts: 45,
+            ..Isp::default()
+        };
+        let network = isp.build(&Queues::default()).unwrap().network;
+        let inner = Inner::of(&network);
+        assert_eq!((network.nodes(), inner.nodes.len()), (110, 20));
+        let [host, edge, core] =
+            ["host21", "edge21", "core1"].map(|name| network.named(name).unwrap());
+        assert_eq!(inner.up_from(host), [host, edge, core]);
+        let route = network
+            .route(host, network.named("host1").unwrap())
+            .unwrap();
+        let mut names = Vec::new();
+        for link in route {
+            names.push(network.name(network.links()[link.index()].to));
+        }
+        assert_eq!(names, ["edge21", "core1", "edge1", "host1"]);
     }
 
     #[test]
