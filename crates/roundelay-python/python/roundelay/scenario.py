@@ -207,13 +207,13 @@ class Isp(Table):
     #: Core routers: 3 to 1,000.
     #: Default: 83.
     routers: int | None = None
-    #: Links between core routers: from ``routers`` - 1, a tree, to one for each pair.
+    #: Links between core routers: from ``routers`` - 1, a tree, to one for each pair, and at most 200,000.
     #: Default: 131.
     links: int | None = None
     #: Seed of all draws.
     #: Default: 1.
     graph_seed: int | None = None
-    #: Hosts, dealt out to the routers in turn: 2 to 500,000.
+    #: Hosts, dealt out to the routers in turn: 2 to 200,000.
     #: Default: 83.
     hosts: int | None = None
     #: Rate of links from edge routers to core routers.

@@ -41,8 +41,9 @@ pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
 
 /// The most core routers, because we need the routes between all pairs for the rates.
 const MOST_ROUTERS: u64 = 1_000;
-/// The most hosts, because with the most core routers a network has no room for many more nodes.
-const MOST_HOSTS: u64 = 500_000;
+/// The most links between these and the most hosts: such a network is built in three seconds.
+const MOST_LINKS: u64 = 200_000;
+const MOST_HOSTS: u64 = 200_000;
 /// How often we draw a pair of routers before we take the first free pair.
 const MOST_DRAWS: u32 = 1_000;
 
@@ -54,16 +55,17 @@ pub struct Isp {
     #[serde(deserialize_with = "whole::<_, _, 3, 1_000>")]
     #[schemars(range(min = 3, max = 1_000))]
     pub routers: u32,
-    /// Links between core routers: from `routers` - 1, a tree, to one for each pair.
-    #[serde(deserialize_with = "whole::<_, _, 2, 499_500>")]
-    #[schemars(range(min = 2, max = 499_500))]
+    /// Links between core routers: from `routers` - 1, a tree, to one for each pair, and at most
+    /// 200,000.
+    #[serde(deserialize_with = "whole::<_, _, 2, MOST_LINKS>")]
+    #[schemars(range(min = 2, max = 200_000))]
     pub links: u32,
     /// Seed of all draws.
     #[serde(deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     pub graph_seed: u64,
-    /// Hosts, dealt out to the routers in turn: 2 to 500,000.
+    /// Hosts, dealt out to the routers in turn: 2 to 200,000.
     #[serde(deserialize_with = "whole::<_, _, 2, MOST_HOSTS>")]
-    #[schemars(range(min = 2, max = 500_000))]
+    #[schemars(range(min = 2, max = 200_000))]
     pub hosts: u32,
     /// Rate of links from edge routers to core routers.
     #[serde(with = "InWords::<Rate>")]
@@ -155,7 +157,7 @@ impl Isp {
             "links",
             self.links.into(),
             routers - 1,
-            routers * (routers - 1) / 2,
+            MOST_LINKS.min(routers * (routers - 1) / 2),
         )?;
         within("hosts", self.hosts.into(), 2, MOST_HOSTS)?;
         if self.slower_rate >= self.access_rate {
@@ -532,14 +534,14 @@ mod tests {
                 hosts: 1,
                 ..plain()
             }),
-            "hosts: 1 is not in the legal range 2 to 500000"
+            "hosts: 1 is not in the legal range 2 to 200000"
         );
         assert_eq!(
             message(Isp {
                 hosts: 500_001,
                 ..plain()
             }),
-            "hosts: 500001 is not in the legal range 2 to 500000"
+            "hosts: 500001 is not in the legal range 2 to 200000"
         );
         let rate = message(Isp {
             slower_rate: mbit(1000),

@@ -726,6 +726,37 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
     );
 }
 
+/// Flows 0, 1 and 2 each have a packet when that of `victim` is pushed out for flow 3, and then the
+/// victim has a new one. Returns the flows in the order in which they are served.
+fn order_after_push_out(victim: u32) -> Vec<u32> {
+    let mut buffer = Buffer::new(Limit::of_bytes(1_000), scheduler(1_500));
+    let mut pushed_out = Vec::new();
+    let mut arrive = |flow, len| {
+        buffer.enqueue(NOW, Packet::new(FlowId(flow), len, ()), |packet, _| {
+            pushed_out.push(packet.flow.0);
+        });
+    };
+    for flow in 0..3 {
+        arrive(flow, if flow == victim { 600 } else { 100 });
+    }
+    arrive(3, 300);
+    arrive(victim, 100);
+    assert_eq!(pushed_out, [victim]);
+    let mut order = Vec::new();
+    while let Some(packet) = buffer.dequeue(NOW, |_, _| ()) {
+        order.push(packet.flow.0);
+    }
+    order
+}
+
+#[test]
+fn a_flow_pushed_out_keeps_its_position_but_at_the_front() {
+    assert_eq!(order_after_push_out(1), [0, 1, 2, 3]);
+    assert_eq!(order_after_push_out(2), [0, 1, 2, 3]);
+    // It is flow 0's turn, though it has sent nothing yet.
+    assert_eq!(order_after_push_out(0), [1, 2, 3, 0]);
+}
+
 /// Stiliadis and Varma, 1998: DRR is a latency-rate server. From the start of its backlog, a flow
 /// with the share Q_k / F gets at least this share of the link's service after (3 F - 2 Q_k) bytes,
 /// for quanta no smaller than the longest packet. Returns the latency over (3 F - 2 Q_k).
