@@ -95,7 +95,11 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
                 ))
                 .with_given(name)
                 .with_meant(Some(command)),
-                None => Fault::from(error).with_hint("; 'roundelay list' describes all"),
+                None => {
+                    let fault = Fault::from(error);
+                    let end = if fault.meant().is_some() { "" } else { "." };
+                    fault.with_hint(&format!("{end} 'roundelay list' describes all"))
+                }
             };
             return Err(Failure::usage(fault));
         }

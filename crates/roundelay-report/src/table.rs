@@ -422,7 +422,7 @@ fn short_names(all: &[DisciplineResult]) -> Vec<String> {
 fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
     let mut disciplines = comparison.disciplines.iter();
     let plain = disciplines
-        .find(|result| result.name.contains("fifo"))
+        .find(|result| result.name == "fifo")
         .or(comparison.disciplines.first());
     let mut light = Vec::new();
     let mut heavy = Vec::new();

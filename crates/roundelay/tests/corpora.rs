@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay_conformance::{check_bytes, subjects};
 
 fn corpus() -> PathBuf {
@@ -22,13 +23,29 @@ fn schedulers_corpus() {
     assert!(count >= subjects().len(), "the corpus holds {count} files");
 }
 
+#[test]
+fn each_discipline_has_a_seed_that_names_it() {
+    for subject in subjects() {
+        let seed = fs::read(corpus().join(file_of(&subject))).expect("a seed");
+        assert!(
+            seed.starts_with(format!("{subject}\n").as_bytes()),
+            "{subject}"
+        );
+    }
+}
+
+fn file_of(subject: &AnyDiscipline) -> String {
+    subject.to_string().replace(' ', "-")
+}
+
 /// Writes the seeds again, one for each subject; files added by a fuzzer stay.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn write_seeds() {
     fs::create_dir_all(corpus()).expect("a directory");
-    for (number, subject) in (0u8..).zip(subjects()) {
-        let name = subject.to_string().replace(' ', "-");
+    for subject in subjects() {
+        let text = format!("{subject}\n");
+        let number = text.bytes().fold(0, u8::wrapping_add);
         // Some of each: arrivals of a few lengths, departures, an eviction, time, a setting, a
         // removal, mixed by a stride.
         let calls = (0..120u8).flat_map(|call| {
@@ -38,7 +55,9 @@ fn write_seeds() {
                 call / 3,
             ]
         });
-        let bytes: Vec<u8> = [number, 7].into_iter().chain(calls).collect();
-        fs::write(corpus().join(name), bytes).expect("a file");
+        let mut bytes = text.into_bytes();
+        bytes.push(7);
+        bytes.extend(calls);
+        fs::write(corpus().join(file_of(&subject)), bytes).expect("a file");
     }
 }
