@@ -112,13 +112,10 @@ pub fn subjects() -> Vec<AnyDiscipline> {
 fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     let mut subjects = subjects();
     subjects.extend(idling());
-    let (subject, rest) = match named(&subjects, data) {
-        Some(found) => found,
-        None => {
-            let first = data.first().copied().unwrap_or(0);
-            let rest = data.get(1..).unwrap_or(&[]);
-            (usize::from(first) % subjects.len(), rest)
-        }
+    let (subject, rest) = match (named(&subjects, data), data) {
+        (Some(found), _) => found,
+        (None, [first, rest @ ..]) => (usize::from(*first) % subjects.len(), rest),
+        (None, []) => (0, data),
     };
     let subject = subjects.swap_remove(subject);
     let mut bytes = rest.iter().copied();
@@ -131,12 +128,13 @@ fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
 
 /// The index of the discipline that the first line names, and the bytes behind the line.
 fn named<'a>(subjects: &[AnyDiscipline], data: &'a [u8]) -> Option<(usize, &'a [u8])> {
-    let end = data.iter().position(|byte| *byte == b'\n')?;
-    let line = std::str::from_utf8(&data[..end]).ok()?;
-    let index = subjects
-        .iter()
-        .position(|subject| subject.to_string() == line)?;
-    Some((index, &data[end + 1..]))
+    for (index, subject) in subjects.iter().enumerate() {
+        let line = format!("{subject}\n");
+        if let Some(rest) = data.strip_prefix(line.as_bytes()) {
+            return Some((index, rest));
+        }
+    }
+    None
 }
 
 /// Half of all operations are arrivals, a quarter departures.
