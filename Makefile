@@ -443,6 +443,7 @@ bench-live: ## what a packet of `roundelay live` costs by each device, beside th
 	cargo test --release --locked -p roundelay-live --test all -- cost:: --ignored --nocapture --test-threads 1
 
 bench-check: bench-program setup-valgrind ## count instructions anew, of disciplines and of whole commands: fails where a cost differs by more than 2% from the committed one
+	$(BENCH) --check docs/performance/handles.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	python3 tests/command_costs.py check docs/performance/commands.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 
@@ -451,8 +452,12 @@ bench-baseline: costs command-costs index ## write those costs anew, and the ind
 command-costs: bench-program setup-valgrind ## count the instructions of whole commands into docs/performance/commands.json
 	python3 tests/command_costs.py write docs/performance/commands.json
 
+# Those that are measured by value and by handle.
+HANDLED := drr qfq qfq_plus wf2q_plus
+
 # Disciplines with limits of their own get limits that the load does not reach: dropping is cheaper than forwarding.
-costs: bench-program setup-valgrind ## count each discipline's instructions a packet into docs/schedulers/costs.json
+costs: bench-program setup-valgrind ## count each discipline's instructions a packet into docs/schedulers/costs.json, and four by value and by handle
+	$(BENCH) $(HANDLED) --handles --instructions --memory packed --burst 0 --flows 512 --save docs/performance/handles.json
 	names=$$(target/release/roundelay list | cut -d ' ' -f 1 | grep -vxE 'sfq|mqfq|red|choke|afd|sfb|tbf'); \
 	$(BENCH) --instructions --memory packed --burst 0 --burst 32 --save docs/schedulers/costs.json $$names "sfq flows 1024" "mqfq buffer 0" \
 	  "red min 500mb max 1gb" "choke min 1000000 max 4000000" "afd target 1gb" "sfb target 1000000 max 2000000" "tbf rate 100tbit burst 1gb"
