@@ -218,13 +218,12 @@ impl Routes {
         self.inner.fill(network);
         let mut links = Vec::new();
         let mut at = from;
-        let down = self.inner.up_from(to);
+        let above = self.inner.first_inner(to);
         while at != to {
-            let step_down = down.iter().position(|node| *node == at);
-            let aim = match (step_down, self.inner.parent(at)) {
-                (Some(step), _) => down[step - 1],
+            let aim = match (self.inner.step_down(at, to), self.inner.parent(at)) {
+                (Some(child), _) => child,
                 (None, Some(parent)) => parent,
-                (None, None) => down[down.len() - 1],
+                (None, None) => above,
             };
             let link = next(self, at, aim)?;
             links.push(link);
@@ -421,17 +420,19 @@ impl Inner {
         self.parent(node).is_some()
     }
 
-    /// The node, its parent if it is a leaf, and so on up to a node that is none.
-    fn up_from(&self, node: NodeId) -> Vec<NodeId> {
-        let mut up = vec![node];
-        let mut last = node;
-        while let Some(parent) = self.parent(last) {
-            up.push(parent);
-            last = parent;
+    /// The next node from `at` down to a node below it. None: the node is not below.
+    fn step_down(&self, at: NodeId, to: NodeId) -> Option<NodeId> {
+        let mut child = to;
+        loop {
+            let parent = self.parent(child)?;
+            if parent == at {
+                return Some(child);
+            }
+            child = parent;
         }
-        up
     }
 
+    /// The node itself, or the first one above a leaf that is none.
     fn first_inner(&self, node: NodeId) -> NodeId {
         let mut last = node;
         while let Some(parent) = self.parent(last) {
@@ -1011,7 +1012,8 @@ mod tests {
             }
             leaves += nodes as usize - routes.inner.nodes.len();
             for node in (0..nodes).map(NodeId) {
-                twice += usize::from(routes.inner.up_from(node).len() == 3);
+                let parent = routes.inner.parent(node);
+                twice += usize::from(parent.is_some_and(|parent| routes.inner.is_leaf(parent)));
             }
         }
         assert!(
@@ -1093,7 +1095,8 @@ mod tests {
         assert_eq!((network.nodes(), inner.nodes.len()), (110, 20));
         let [host, edge, core] =
             ["host21", "edge21", "core1"].map(|name| network.named(name).unwrap());
-        assert_eq!(inner.up_from(host), [host, edge, core]);
+        let up = [inner.parent(host), inner.parent(edge), inner.parent(core)];
+        assert_eq!(up, [Some(edge), Some(core), None]);
         let route = network
             .route(host, network.named("host1").unwrap())
             .unwrap();
