@@ -81,6 +81,9 @@ impl Promise {
     /// The heavy flow sends about every 50 microseconds, each time at another point of the others'
     /// turns.
     fn behind_an_aggregate(&self) -> Workload {
+        // Each departure of a light flow brings its next packet at once. In the plan of QFQ+, where
+        // eight flows send packets of 8 KB, two packets and 40 more last 2.7 ms, which is beyond
+        // the last arrival of the heavy flow (1.5 ms).
         let refill = Some(Refill {
             low: 1,
             burst: 1,
@@ -92,6 +95,8 @@ impl Promise {
             refill,
             ..Source::burst(self.light.weight, self.light.len, 0)
         };
+        // The first packet comes when the light flows wait already. 50,021 ns are 869 ns more than
+        // six packets of 8 KB take, so each arrival meets the packet on the link at a later point.
         let arrivals = (0..30).map(|packet| 1 + packet * 50_021).collect();
         let heavy = Source {
             arrivals,
@@ -261,8 +266,8 @@ impl Experiment for Promise {
         self.columns.texts()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.plant(discipline);
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.replace_disciplines(discipline);
         Ok(())
     }
 }
