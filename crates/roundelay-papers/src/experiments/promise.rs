@@ -119,16 +119,18 @@ impl Promise {
     }
 
     fn ratios(&self, discipline: &AnyDiscipline, workload: &Workload, served: &Served) -> Ratios {
-        let slack = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
+        let tolerance = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
         let mut worst = Ratios::default();
         for flow in 0..workload.sources.len() {
             let t_wfi = served.t_wfi[flow];
             if let Some(promised) = self.promised(workload, flow) {
-                worst.promise = worst.promise.max(t_wfi / (promised + slack));
+                worst.promise = worst.promise.max(t_wfi / (promised + tolerance));
             }
             let proven = discipline.guarantees(&workload.share(flow)).t_wfi;
             if let Some(bound) = proven {
-                worst.bound = worst.bound.max(t_wfi / (bound.value.as_secs_f64() + slack));
+                worst.bound = worst
+                    .bound
+                    .max(t_wfi / (bound.value.as_secs_f64() + tolerance));
             }
         }
         worst
