@@ -92,6 +92,7 @@ fn count(text: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("'{text}' is out of range"))
 }
 
+/// Reads `8` (flows with weight 1), or `4:8` and `8-w4` (8 flows with weight 4).
 fn group(text: &str) -> Result<Group, String> {
     let (weight, flows) = if let Some((weight, flows)) = text.split_once(':') {
         (count(weight)?, count(flows)?)

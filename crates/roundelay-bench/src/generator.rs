@@ -260,10 +260,12 @@ impl Source for Generator {
 pub(crate) struct Turns {
     flows: Vec<u32>,
     next: usize,
-    /// Free packet numbers, used first in, first out. The length is a power of two.
+    /// A ring of free packet numbers. The length is a power of two.
     free: Vec<u32>,
-    taken: usize,
-    returned: usize,
+    /// Numbers taken out of the ring and put back so far. Both counts only rise, and their low bits
+    /// are the places in the ring.
+    taken_count: usize,
+    returned_count: usize,
     lengths: LengthsInTurn,
     random: Pcg64Mcg,
 }
@@ -271,8 +273,8 @@ pub(crate) struct Turns {
 impl Turns {
     #[inline(always)]
     fn make_of<N: Number>(&mut self, flow: u32) -> Packet<N> {
-        let number = self.free[self.taken & (self.free.len() - 1)];
-        self.taken += 1;
+        let number = self.free[self.taken_count & (self.free.len() - 1)];
+        self.taken_count += 1;
         Packet::new(FlowId(flow), self.lengths.next(), N::of(number))
     }
 }
@@ -287,14 +289,16 @@ impl Source for Turns {
             flows.shuffle(&mut random);
             free.shuffle(&mut random);
         }
+        // A mask finds the places of a ring whose length is a power of two. Those behind the last
+        // number are empty.
         free.resize(packets.next_power_of_two(), 0);
         let lengths = LengthsInTurn::new(load.lengths, &mut random);
         Self {
             flows,
             next: 0,
             free,
-            taken: 0,
-            returned: packets,
+            taken_count: 0,
+            returned_count: packets,
             lengths,
             random,
         }
@@ -325,8 +329,8 @@ impl Source for Turns {
     #[inline(always)]
     fn discard(&mut self, number: u32) {
         let mask = self.free.len() - 1;
-        self.free[self.returned & mask] = number;
-        self.returned += 1;
+        self.free[self.returned_count & mask] = number;
+        self.returned_count += 1;
     }
 
     #[cold]

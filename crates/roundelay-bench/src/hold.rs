@@ -338,7 +338,8 @@ fn run_for(running: &mut dyn Running, seconds: f64) -> Passed {
     }
 }
 
-/// CPU time that `run` takes per sent packet. A queue exists only during its round.
+/// CPU time that `run` takes per sent packet. Subjects take turns, so a disturbance of the machine
+/// hits all alike. A queue exists only during its round.
 fn in_turns(
     subjects: &[HoldSubject],
     rounds: usize,
@@ -382,6 +383,7 @@ pub fn count_hold(
         ];
         words.map(str::to_owned).to_vec()
     };
+    // The second run has twice the pairs and the same set-up, so the difference has no set-up.
     Sums::collect([pairs, 2 * pairs].map(arguments))?.each(
         pairs,
         Passed {

@@ -40,7 +40,8 @@ pub enum InstructionsError {
     NoCounts(String),
     /// Twice as many packets cost no more instructions.
     #[error(
-        "valgrind counted nothing that depends on packets: the program that runs does not know `bench --once`, as roundelay does"
+        "valgrind counted nothing that depends on packets: the program that runs does not know \
+         `bench --once`, as roundelay does"
     )]
     NoPackets,
 }

@@ -96,8 +96,8 @@ pub enum LoadRefused {
     Config(#[from] ConfigError),
     /// The machine has too little memory.
     #[error(
-        "{subject} under {load} takes about {needed_mb} MB of memory, of which {available_mb} MB are free; pattern small takes a sixth of what \
-         large and full take"
+        "{subject} under {load} takes about {needed_mb} MB of memory, of which {available_mb} MB \
+         are free; pattern small takes a sixth of what large and full take"
     )]
     Memory {
         /// The subject, as [`Subject::name`].

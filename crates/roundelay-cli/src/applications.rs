@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if text.len() as u64 > LONGEST_TEXT {
         tell(&format!(
-            "note: the scenario has {} MB, more than simulate reads ({} MB): --busiest 60s takes a part \
-             of the capture",
+            "note: the scenario has {} MB, more than simulate reads ({} MB): --busiest 60s takes a \
+             part of the capture",
             text.len().div_ceil(1 << 20),
             LONGEST_TEXT >> 20
         ));

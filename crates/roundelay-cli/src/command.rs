@@ -26,12 +26,14 @@ use crate::terminal::Color;
 use crate::verify::arguments::Verify;
 
 /// Printed after the help text of `roundelay`.
-const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is violated, a log is inconsistent); 2 an argument is \
-    wrong, or an input file is missing or invalid; 130 interrupted";
+const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is \
+    violated, a log is inconsistent); 2 an argument is wrong, or an input file is missing or \
+    invalid; 130 interrupted";
 
 /// Compare queue disciplines (packet schedulers and AQM) on captures and in simulated networks
 #[derive(Debug, Parser)]
-#[command(name = "roundelay", version, disable_help_subcommand = true, arg_required_else_help = true, after_help = EXIT_STATUS)]
+#[command(name = "roundelay", version, disable_help_subcommand = true,
+          arg_required_else_help = true, after_help = EXIT_STATUS)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -89,9 +89,10 @@ fn long_comparison(arguments: &Compare, options: &Options) -> Option<String> {
         let packets = counted(packets, "packet");
         let gigabytes = memory as f64 / 1e9;
         format!(
-            "about {packets}, if a packet takes {RECORD_BYTES} bytes of the file (compressed fewer), through {lanes} \
-             queues, half a million to five million a second on a core; {gigabytes:.1} GB of memory if there are {flows} flows \
-             (--max-flows); Ctrl-C ends the comparison"
+            "about {packets}, if a packet takes {RECORD_BYTES} bytes of the file (compressed \
+             fewer), through {lanes} queues, half a million to five million a second on a core; \
+             {gigabytes:.1} GB of memory if there are {flows} flows (--max-flows); Ctrl-C ends the \
+             comparison"
         )
     })
 }

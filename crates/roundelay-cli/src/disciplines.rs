@@ -110,15 +110,21 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     if name.split_whitespace().next() != Some(info.name) {
         text = format!("'{name}' in tc is '{}' here.\n\n{text}", info.name);
     }
-    let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
+    let mut rows = vec![ParameterRow {
+        name: "parameter",
+        default: "default".to_owned(),
+        range: "legal range".to_owned(),
+        bare_unit: "bare number",
+        meaning: "",
+    }];
+    rows.extend(info.parameters.iter().map(ParameterRow::of));
     let roundelay::Limit { packets, bytes } = info.default_limit;
     let memory = if bytes == u64::MAX {
         "unlimited".to_owned()
     } else {
         roundelay::Bytes(bytes).to_string()
     };
-    let row = |cells: [&str; 5]| cells.map(str::to_owned);
-    let (limit, bare, what) = match (info.default_limit.is_in_bytes(), packets) {
+    let (limit, bare_unit, meaning) = match (info.default_limit.is_in_bytes(), packets) {
         (true, _) => (
             memory.clone(),
             "bytes",
@@ -128,28 +134,29 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
         (false, u64::MAX) => ("unlimited".to_owned(), "packets", LIMIT_IN_PACKETS),
         (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),
     };
-    rows.push(row(["limit", &limit, "0 or more", bare, what]));
-    rows.push(row([
-        "memory_limit",
-        &memory,
-        "0b or more",
-        "bytes",
-        "size of the buffer in bytes",
-    ]));
+    rows.push(ParameterRow {
+        name: "limit",
+        default: limit,
+        range: "0 or more".to_owned(),
+        bare_unit,
+        meaning,
+    });
+    rows.push(ParameterRow {
+        name: "memory_limit",
+        default: memory,
+        range: "0b or more".to_owned(),
+        bare_unit: "bytes",
+        meaning: "size of the buffer in bytes",
+    });
     if info.weighted {
-        let range = format!("1 to {}", info.max_weight);
-        rows.push(row([
-            "(weight)",
-            "1",
-            &range,
-            "",
-            "of a flow, set with --weight 'RULE = N' or --weights FILE",
-        ]));
+        rows.push(ParameterRow {
+            name: "(weight)",
+            default: "1".to_owned(),
+            range: format!("1 to {}", info.max_weight),
+            bare_unit: "",
+            meaning: "of a flow, set with --weight 'RULE = N' or --weights FILE",
+        });
     }
-    rows.insert(
-        0,
-        row(["parameter", "default", "legal range", "bare number", ""]),
-    );
     write_rows(&mut text, &rows);
     text.push_str(
         "\nA bare number has the unit of its column. Each parameter may be written once.\n",
@@ -221,40 +228,61 @@ More: docs/trees.md
 const LIMIT_IN_PACKETS: &str =
     "size of the buffer: packets (1000) or bytes (150kb); 0 drops all packets (not in compare)";
 
-fn row(parameter: &ParameterInfo) -> [String; 5] {
-    let ParameterInfo {
-        name, kind, about, ..
-    } = parameter;
-    let bare = kind.bare_unit().unwrap_or_default();
-    [
-        (*name).to_owned(),
-        parameter.value.clone(),
-        parameter.legal(),
-        bare.to_owned(),
-        (*about).to_owned(),
-    ]
+/// A row in the table of parameters.
+struct ParameterRow {
+    name: &'static str,
+    default: String,
+    /// The legal range.
+    range: String,
+    /// The unit of a number without one.
+    bare_unit: &'static str,
+    meaning: &'static str,
+}
+
+impl ParameterRow {
+    fn of(parameter: &ParameterInfo) -> Self {
+        Self {
+            name: parameter.name,
+            default: parameter.value.clone(),
+            range: parameter.legal(),
+            bare_unit: parameter.kind.bare_unit().unwrap_or_default(),
+            meaning: parameter.about,
+        }
+    }
 }
 
 /// The columns that a help text may fill.
 const WIDTH: usize = 80;
-/// A longer legal range stands below, with the meaning.
-const LONGEST_RANGE: usize = 28;
+/// A longer text widens no column, and a longer legal range stands below, with the meaning.
+const LONGEST_CELL: usize = 28;
 
 /// A line for each parameter, and its meaning below.
-fn write_rows(text: &mut String, rows: &[[String; 5]]) {
-    let width = |column: usize| {
-        let lengths = rows.iter().map(|row| row[column].len());
-        lengths.filter(|length| *length <= LONGEST_RANGE).max()
-    };
-    let [name, default, range] = [0, 1, 2].map(|column| width(column).unwrap_or(0));
-    for [parameter, value, legal, bare, meaning] in rows {
-        let is_short = legal.len() <= LONGEST_RANGE;
-        let shown = if is_short { legal } else { "below" };
-        let line = format!("  {parameter:name$}  {value:default$}  {shown:range$}  {bare}");
+fn write_rows(text: &mut String, rows: &[ParameterRow]) {
+    let mut name_width = 0;
+    let mut default_width = 0;
+    let mut range_width = 0;
+    for row in rows {
+        widen(&mut name_width, row.name);
+        widen(&mut default_width, &row.default);
+        widen(&mut range_width, &row.range);
+    }
+    for ParameterRow {
+        name,
+        default,
+        range,
+        bare_unit,
+        meaning,
+    } in rows
+    {
+        let is_short = range.len() <= LONGEST_CELL;
+        let shown = if is_short { range } else { "below" };
+        let line = format!(
+            "  {name:name_width$}  {default:default_width$}  {shown:range_width$}  {bare_unit}"
+        );
         let _ = writeln!(text, "{}", line.trim_end());
-        let mut below = meaning.clone();
+        let mut below = (*meaning).to_owned();
         if !is_short {
-            below = format!("{meaning}: {legal}");
+            below = format!("{meaning}: {range}");
         }
         if below.is_empty() {
             continue;
@@ -262,5 +290,12 @@ fn write_rows(text: &mut String, rows: &[[String; 5]]) {
         for line in wrap(&below, WIDTH - 6) {
             let _ = writeln!(text, "      {line}");
         }
+    }
+}
+
+/// Makes a column wide enough for a text, unless the text is long.
+fn widen(width: &mut usize, text: &str) {
+    if text.len() <= LONGEST_CELL {
+        *width = (*width).max(text.len());
     }
 }

@@ -141,7 +141,7 @@ impl Failure {
     }
 
     /// Whether the caller asked for a stop.
-    pub const fn is_stopped(&self) -> bool {
+    pub const fn is_stopped_by_caller(&self) -> bool {
         self.status == INTERRUPTED
     }
 

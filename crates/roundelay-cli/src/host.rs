@@ -17,7 +17,7 @@ use crate::progress::Gauge;
 /// What a program adds to the arguments of a call.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
-    /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
+    /// Ends the call early, with a failure that [`is_stopped_by_caller`](Failure::is_stopped_by_caller).
     pub stop: Stop,
     /// The call's progress.
     pub gauge: Gauge,

@@ -131,10 +131,10 @@ fn hush_decoder() {
     // Python calls the command many times in a process.
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let told = panic::take_hook();
+        let previous_hook = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if thread::current().name() != Some(roundelay_report::DECODER) {
-                told(panic);
+                previous_hook(panic);
             }
         }));
     });

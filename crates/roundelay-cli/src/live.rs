@@ -124,20 +124,21 @@ fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
         None => "The record stops without an end: the run was cut off.\n".to_owned(),
     };
     text += &format!(
-        "Other disciplines on the same packets: roundelay compare {name} --interface up --rate RATE\n"
+        "Other disciplines on the same packets: roundelay compare {name} --interface up --rate \
+         RATE\n"
     );
     text
 }
 
 fn delays(found: &ReplayedWay) -> String {
-    let at = |q| {
-        found
-            .delays
-            .quantile(q)
-            .map(|delay| seconds(delay.as_secs_f64()))
-    };
-    match (at(0.5), at(0.99)) {
-        (Some(p50), Some(p99)) => format!("\n  delay in queue and link: p50 {p50}, p99 {p99}\n"),
+    let p50 = found.delays.quantile(0.5);
+    let p99 = found.delays.quantile(0.99);
+    match (p50, p99) {
+        (Some(p50), Some(p99)) => format!(
+            "\n  delay in queue and link: p50 {}, p99 {}\n",
+            seconds(p50.as_secs_f64()),
+            seconds(p99.as_secs_f64())
+        ),
         _ => "\n".to_owned(),
     }
 }
@@ -175,7 +176,8 @@ pub(crate) fn log_of(path: &Path) -> Result<(String, u64), Failure> {
     let log = log(recording).map_err(Failure::refused)?;
     if !log.replayed.is_equal() {
         return Err(Failure::run(format!(
-            "{name}: the replay gives other departures than the run; roundelay compare {name} shows the first"
+            "{name}: the replay gives other departures than the run; roundelay compare {name} \
+             shows the first"
         )));
     }
     Ok((log.text, log.changes))

@@ -12,8 +12,7 @@ use roundelay_report::{
 };
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{
-    DisciplineText, Figure, GroupResult, LinkResult, Measure, Objective as Wanted, Results,
-    Scenario, SlackText,
+    self, DisciplineText, Figure, GroupResult, LinkResult, Measure, Results, Scenario, SlackText,
 };
 
 use crate::failure::Failure;
@@ -36,6 +35,10 @@ const COST_SECONDS: f64 = 1.2;
 /// grow.
 const MOST_WAITING: f64 = 65_536.0;
 
+/// All runs together give one result, so no output has to choose a run.
+const ONE_RESULT: usize = 1;
+
+/// Runs the scenario under each candidate, and writes and prints the result.
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let Read {
         name,
@@ -47,21 +50,17 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     outputs.check(
         files_of(&arguments.scenario, &scenario),
         &scenario.measures,
-        1,
+        ONE_RESULT,
     )?;
+    // The outputs need nothing before the runs.
     let files = outputs.begin(&scenario.measures, &())?;
-    let is_in_file =
-        arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
-    let line = match &scenario.objective {
-        Some(objective) if is_in_file => objective.line,
-        _ => 0,
-    };
+    let line = line_of_objective(arguments, &scenario);
     let refused = |fault: Fault| Failure::usage(fault.in_file(&*name, line));
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     check_length(&scenario, arguments.runs.long).map_err(refused)?;
-    let wanted = wanted(arguments, &scenario).ok_or_else(|| refused(missing().into()))?;
-    let queues = queues(arguments, &wanted)?;
-    let plan = Plan::new(wanted, queues, &scenario).map_err(refused)?;
+    let objective = objective_of(arguments, &scenario).ok_or_else(|| refused(missing().into()))?;
+    let queues = queues(arguments, &objective)?;
+    let plan = Plan::new(objective, queues, &scenario).map_err(refused)?;
     notes.extend(scenario.flattened(&plan.slack));
     notes.extend(plan.notes(&scenario));
     let runs = plan.runs(arguments, &scenario)?;
@@ -85,9 +84,20 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     written
 }
 
+/// The line of the objective in the file, for faults. 0, for no line, if an option overrides the
+/// objective, because a fault may then be the option's.
+fn line_of_objective(arguments: &Objective, scenario: &Scenario) -> usize {
+    let is_overridden =
+        arguments.objective.is_some() || arguments.source.is_some() || arguments.slack.is_some();
+    match &scenario.objective {
+        Some(objective) if !is_overridden => objective.line,
+        _ => 0,
+    }
+}
+
 /// The objective with defaults filled in, and the candidates in the table's order.
 struct Plan {
-    wanted: Wanted,
+    objective: scenario::Objective,
     slack: SlackText,
     candidates: Vec<Candidate>,
 }
@@ -105,7 +115,8 @@ struct Candidate {
 /// The part of a run's results that we need, because a large network's full results are large.
 struct Run {
     figures: [Option<f64>; Figure::ALL.len()],
-    told: ObjectiveRun,
+    /// The run's row in the report, without its value.
+    row: ObjectiveRun,
     sources: Vec<SourceRun>,
     flows: u64,
     busiest: Option<Busiest>,
@@ -123,16 +134,16 @@ impl Plan {
     /// There is no objective, the slack depends on the network and is missing, or a router's queue
     /// cannot use a discipline.
     fn new(
-        wanted: Wanted,
+        objective: scenario::Objective,
         queues: Vec<DisciplineText>,
         scenario: &Scenario,
     ) -> Result<Self, Fault> {
-        let slack = wanted
+        let slack = objective
             .slack()
             .map_err(|fault| fault.behind("[objective] "))?;
         let mut scenario = scenario.clone();
-        if wanted.measure == Measure::Deadline {
-            let Some(late) = Wanted::late(&slack, &scenario) else {
+        if objective.measure == Measure::Deadline {
+            let Some(late) = scenario::Objective::late(&slack, &scenario) else {
                 return Err(
                     "deadline: which delay is late? Expected slack = \"deadline 10ms\", or [meter] \
                      late = \"10ms\""
@@ -142,12 +153,12 @@ impl Plan {
             scenario.measures.late = Some(late);
         }
         let mut may_be_told = false;
-        for figure in wanted.measure.figures() {
-            let may_have = scenario.may_have(*figure, wanted.source.as_deref());
+        for figure in objective.measure.figures() {
+            let may_have = scenario.may_have(*figure, objective.source.as_deref());
             may_be_told |= may_have?;
         }
         if !may_be_told {
-            return Err(cannot_be_told(&wanted, &[]));
+            return Err(cannot_be_told(&objective, &[]));
         }
         let own = scenario.router_queues();
         if own.is_empty() {
@@ -174,7 +185,7 @@ impl Plan {
             });
         }
         Ok(Self {
-            wanted,
+            objective,
             slack,
             candidates,
         })
@@ -213,14 +224,14 @@ impl Plan {
         }
         let one = |(candidate, replica): (&Candidate, u64)| -> Result<Run, Failure> {
             let Candidate { text, queue, .. } = candidate;
-            let mut told = (0, 0);
-            let progress = |progress| meeting.tell(progress, &mut told);
+            let mut reported = (0, 0);
+            let progress = |progress| meeting.tell(progress, &mut reported);
             let results = candidate
                 .scenario
                 .run(scenario.seed + replica, progress)
                 .map_err(|error| Failure::run(format!("{}: {text}: {error}", scenario.name)))?;
             let discipline = queue.as_ref().map(|queue| queue.discipline.to_string());
-            let source = self.wanted.source.as_deref();
+            let source = self.objective.source.as_deref();
             Ok(Run::of(&results, source, discipline.as_deref(), seconds))
         };
         let runs: Result<Vec<Run>, Failure> = in_pool(arguments.runs.threads, || {
@@ -240,7 +251,7 @@ impl Plan {
     /// No figure has a value in all runs.
     fn figure(&self, runs: &[Vec<Run>]) -> Result<Figure, Fault> {
         let mut fewest: Option<Vec<String>> = None;
-        for figure in self.wanted.measure.figures() {
+        for figure in self.objective.measure.figures() {
             // Candidates under which some run has no value for the figure.
             let mut lacking = Vec::new();
             for (candidate, runs) in self.candidates.iter().zip(runs) {
@@ -262,13 +273,13 @@ impl Plan {
         if under.len() == runs.len() {
             under.clear();
         }
-        Err(cannot_be_told(&self.wanted, &under))
+        Err(cannot_be_told(&self.objective, &under))
     }
 
     fn result(&self, scenario: &Scenario, figure: Figure, runs: &[Vec<Run>]) -> ObjectiveResult {
-        let mut told = Vec::new();
+        let mut rows = Vec::new();
         for runs in runs {
-            told.push(runs.iter().map(|run| run.told(figure)).collect::<Vec<_>>());
+            rows.push(runs.iter().map(|run| run.row(figure)).collect::<Vec<_>>());
         }
         let mut disciplines = Vec::new();
         for (number, candidate) in self.candidates.iter().enumerate() {
@@ -276,12 +287,12 @@ impl Plan {
             disciplines.push(DisciplineResult::new(
                 candidate.text.clone(),
                 figure,
-                told[number].clone(),
-                &told[SPECIALIST],
+                rows[number].clone(),
+                &rows[SPECIALIST],
                 &sources,
             ));
         }
-        let threshold = self.wanted.threshold.0 as f64 / 1e9;
+        let threshold = self.objective.threshold.0 as f64 / 1e9;
         let verdict = |number: usize| {
             let specialist = &disciplines[SPECIALIST];
             Verdict::new(&disciplines[number], figure, specialist, threshold)
@@ -290,8 +301,8 @@ impl Plan {
             version: env!("CARGO_PKG_VERSION"),
             name: scenario.name.clone(),
             notes: Vec::new(),
-            measure: self.wanted.measure.name(),
-            source: self.wanted.source.clone(),
+            measure: self.objective.measure.name(),
+            source: self.objective.source.clone(),
             figure,
             buffers: buffers(&self.candidates[LSTF].scenario),
             slack: self.slack.text.clone(),
@@ -360,9 +371,9 @@ fn missing() -> String {
 
 /// The fault if no run has, or can have, a figure of the measure, or if the runs under these
 /// disciplines have none.
-fn cannot_be_told(wanted: &Wanted, under: &[String]) -> Fault {
-    let measure = wanted.measure;
-    let of = match &wanted.source {
+fn cannot_be_told(objective: &scenario::Objective, under: &[String]) -> Fault {
+    let measure = objective.measure;
+    let of = match &objective.source {
         Some(source) => format!(" of {source}"),
         None => String::new(),
     };
@@ -394,38 +405,41 @@ fn cannot_be_told(wanted: &Wanted, under: &[String]) -> Fault {
 
 /// The file's objective, in which the command line overrides what it names. If it names another
 /// measure, the file's slack and specialist do not apply.
-fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
-    let mut wanted = match (arguments.objective, scenario.objective.clone()) {
+fn objective_of(arguments: &Objective, scenario: &Scenario) -> Option<scenario::Objective> {
+    let mut objective = match (arguments.objective, scenario.objective.clone()) {
         (
             Some(measure),
-            Some(Wanted {
+            Some(scenario::Objective {
                 threshold,
                 source,
                 measure: other,
                 ..
             }),
-        ) if measure != other => Wanted {
+        ) if measure != other => scenario::Objective {
             threshold,
             source,
-            ..Wanted::new(measure)
+            ..scenario::Objective::new(measure)
         },
-        (Some(measure), None) => Wanted::new(measure),
+        (Some(measure), None) => scenario::Objective::new(measure),
         (_, written) => written?,
     };
-    wanted.source = arguments.source.clone().or(wanted.source);
-    wanted.slack = arguments.slack.clone().or(wanted.slack);
-    wanted.specialist = arguments.specialist.clone().or(wanted.specialist);
-    Some(wanted)
+    objective.source = arguments.source.clone().or(objective.source);
+    objective.slack = arguments.slack.clone().or(objective.slack);
+    objective.specialist = arguments.specialist.clone().or(objective.specialist);
+    Some(objective)
 }
 
 /// The disciplines of every run, then those of `--with`.
 ///
 /// # Errors
 /// A discipline would run twice.
-fn queues(arguments: &Objective, wanted: &Wanted) -> Result<Vec<DisciplineText>, Failure> {
+fn queues(
+    arguments: &Objective,
+    objective: &scenario::Objective,
+) -> Result<Vec<DisciplineText>, Failure> {
     let fifo = "fifo".parse().map_err(Failure::usage)?;
     let lstf = "lstf".parse().map_err(Failure::usage)?;
-    let mut queues: Vec<DisciplineText> = vec![fifo, wanted.specialist(), lstf];
+    let mut queues: Vec<DisciplineText> = vec![fifo, objective.specialist(), lstf];
     queues.extend(arguments.with.iter().cloned());
     let mut specs = Vec::new();
     for (number, DisciplineText { text, spec }) in queues.iter().enumerate() {
@@ -505,7 +519,7 @@ impl Run {
         }
         Self {
             figures: Figure::ALL.map(|figure| figure.of(counted)),
-            told: ObjectiveRun {
+            row: ObjectiveRun {
                 seed: results.seed,
                 value: f64::NAN,
                 loss: counted.loss,
@@ -524,10 +538,10 @@ impl Run {
         self.figures[number]
     }
 
-    fn told(&self, figure: Figure) -> ObjectiveRun {
+    fn row(&self, figure: Figure) -> ObjectiveRun {
         ObjectiveRun {
             value: self.value(figure).unwrap_or(f64::NAN),
-            ..self.told
+            ..self.row
         }
     }
 }

@@ -192,14 +192,14 @@ impl Meeting {
         }
     }
 
-    /// `told` is what this replica reported last.
-    pub(crate) fn tell(&self, progress: scenario::Progress, told: &mut (u64, u64)) {
+    /// `reported`: the microseconds and events that this replica has reported so far.
+    pub(crate) fn tell(&self, progress: scenario::Progress, reported: &mut (u64, u64)) {
         // Microseconds, because their sum over ten thousand long runs fits in u64, while
         // picoseconds would overflow.
         let micros = progress.now.as_picos() / 1_000_000;
         let events = progress.events;
-        let more = (micros - told.0, events - told.1);
-        *told = (micros, events);
+        let more = (micros - reported.0, events - reported.1);
+        *reported = (micros, events);
         let all = self.gauge.add(more.0);
         let events = self.events.fetch_add(more.1, Ordering::Relaxed) + more.1;
         if let Some(bar) = &self.bar {

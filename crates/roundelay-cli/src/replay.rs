@@ -234,8 +234,8 @@ struct Replaying<'a> {
 impl Replaying<'_> {
     /// Reports one run's progress.
     fn progress(&self) -> impl FnMut(Progress) + '_ {
-        let mut told = (0, 0);
-        move |progress| self.meeting.tell(progress, &mut told)
+        let mut reported = (0, 0);
+        move |progress| self.meeting.tell(progress, &mut reported)
     }
 
     /// Records the schedule that the scenario gives with a seed.

@@ -12,11 +12,13 @@ use crate::progress::{Gauge, Meeting};
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
     /// Seed of all random draws [default: the scenario's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
 
     /// Number of runs, with consecutive seeds; figures are then means with 95% confidence intervals
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(1_u16..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
+          value_parser = whole(1_u16..=10_000))]
     pub(crate) replicas: u16,
 
     /// Run a scenario of more than 10^10 events too: it takes minutes or days
@@ -24,7 +26,8 @@ pub(crate) struct Runs {
     pub(crate) long: bool,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bar

@@ -66,7 +66,7 @@ pub(crate) fn run_in(arguments: &Simulate, host: &Host) -> Result<(), Failure> {
     if let Some(warning) = long_run(&read.0, arguments).filter(|_| !arguments.runs.quiet) {
         tell(&warning);
     }
-    let (ran, written) = computed(path, arguments, host, read)?;
+    let (ran, written) = simulate_and_write(path, arguments, host, read)?;
     // Print the results even if the files could not be written.
     let text = match arguments.outputs.printed(&ran)? {
         Some(text) => text,
@@ -92,7 +92,7 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
     };
     let read = read(path, arguments, queue, host)?;
     check(path, arguments, &read.0)?;
-    computed(path, arguments, host, read)
+    simulate_and_write(path, arguments, host, read)
 }
 
 /// # Errors
@@ -104,7 +104,9 @@ fn check(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), F
 
 type Computed = (Ran, Result<(), Failure>);
 
-fn computed(
+/// Runs the replicas and writes the files that the arguments name. The second result says whether
+/// the files after the runs were written.
+fn simulate_and_write(
     path: &Path,
     arguments: &Simulate,
     host: &Host,
@@ -134,10 +136,7 @@ fn computed(
     let results = replicas(&scenario, arguments, &first_run, host);
     let (outputs, curves) = first_run.finish();
     let failure = outputs.iter().find_map(|output| output.failure());
-    let results = results.map_err(|error| match failure {
-        Some(failure) if !error.is_stopped() => failure,
-        _ => error,
-    })?;
+    let results = results.map_err(|error| why_stopped(error, failure))?;
     notes.extend(equal_replicas(&results));
     notes.extend(host.notes.all());
     let simulated = Simulated {
@@ -152,6 +151,15 @@ fn computed(
     };
     let written = finish_all(outputs, &ran);
     Ok((ran, written))
+}
+
+/// Why the runs failed. An output that failed has stopped the runs, so its failure is the reason,
+/// unless the caller has stopped them.
+fn why_stopped(error: Failure, of_output: Option<Failure>) -> Failure {
+    match of_output {
+        Some(failure) if !error.is_stopped_by_caller() => failure,
+        _ => error,
+    }
 }
 
 /// A note if several seeds gave the same results, because an interval of ±0 then says nothing.
@@ -225,8 +233,8 @@ fn replicas(
     let runs = arguments.runs.count(scenario.seed)?;
     let meeting = arguments.runs.meeting(scenario.duration, runs, &host.gauge);
     let one = |replica: u64| {
-        let mut told = (0, 0);
-        let progress = |progress| meeting.tell(progress, &mut told);
+        let mut reported = (0, 0);
+        let progress = |progress| meeting.tell(progress, &mut reported);
         if replica == 0 {
             first_run.run(scenario, progress)
         } else {
@@ -333,12 +341,12 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
             mean as f64 / 1e6
         );
     }
-    let mut told = String::new();
+    let mut note_lines = String::new();
     for note in notes {
-        told += &format!("Note: {}\n", roundelay_report::clean(note));
+        note_lines += &format!("Note: {}\n", roundelay_report::clean(note));
     }
     format!(
-        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{told}at most about \
+        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{note_lines}at most about \
          {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most \
          about {:.1} MB of memory a run, results not counted\n",
         roundelay_report::clean(&scenario.name),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use roundelay::{Framing, LinkLayer};
 use roundelay_trace::arguments::{
-    chosen, parse_buffer, parse_choice, parse_mtu, parse_rate, whole,
+    Mtu, chosen, parse_buffer, parse_choice, parse_mtu, parse_rate, whole,
 };
 use roundelay_trace::{
     DirectionChoice, Filter, FlowBy, InterfaceName, Options, Selection, Span, TreeFile,
@@ -107,7 +107,37 @@ impl Request {
         for text in &self.disciplines {
             choices.push(value("[DISCIPLINES]...", text, parse_choice)?);
         }
-        let mut options = Options::new(rate, chosen(&choices, !self.trees.is_empty()));
+        let has_trees = !self.trees.is_empty();
+        let mut options = Options::new(rate, chosen(&choices, has_trees));
+        options.link = self.link_layer()?;
+        options.buffer = option("--buffer <LIMIT>", &self.buffer, parse_buffer)?;
+        options.selection = self.selection()?;
+        if let Some(flow_by) = option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)? {
+            options.flow_by = flow_by;
+        }
+        options.max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;
+        if let Some(seed) = option("--seed <N>", &self.seed, whole(0..=u64::MAX))? {
+            options.seed = seed;
+        }
+        if let Some(seeds) = option("--seeds <N>", &self.seeds, whole(SEEDS))? {
+            options.seeds = seeds;
+        }
+        options.weights = self.weight_rules()?;
+        for file in &self.trees {
+            let tree = TreeFile::from_toml(&file.name, &file.text);
+            options.trees.push(tree.map_err(|error| error.to_string())?);
+        }
+        options.span = self.span()?;
+        let Mtu(mtu) = option("--mtu <BYTES>", &self.mtu, parse_mtu)?.unwrap_or_default();
+        options.mtu = mtu;
+        // As in the command: packets in the order of their times, impossible times and lengths
+        // mended.
+        options.adapts = true;
+        options.measure_cost = false;
+        Ok(options)
+    }
+
+    fn link_layer(&self) -> Result<LinkLayer, String> {
         let link = option("--link <NAME>", &self.link, parse::<LinkLayer>)?;
         let overhead = option(
             "--overhead <BYTES>",
@@ -116,58 +146,55 @@ impl Request {
         )?;
         let mpu = option("--mpu <BYTES>", &self.mpu, whole(LinkLayer::MPU))?;
         let framing = option("--framing <NAME>", &self.framing, parse::<Framing>)?;
-        options.link = LinkLayer::replaced(link, overhead, mpu, framing);
-        options.buffer = option("--buffer <LIMIT>", &self.buffer, parse_buffer)?;
+        Ok(LinkLayer::replaced(link, overhead, mpu, framing))
+    }
+
+    /// Which packets of the capture to replay.
+    fn selection(&self) -> Result<Selection, String> {
         let direction = option(
             "--direction <DIRECTION>",
             &self.direction,
             parse::<DirectionChoice>,
         )?;
+        let interface = option("--interface <NAME>", &self.interface, |text| {
+            Ok::<_, String>(InterfaceName::from(text))
+        })?;
+        let filter = option("--filter <EXPR>", &self.filter, parse::<Filter>)?;
         let selection = Selection {
-            interface: option("--interface <NAME>", &self.interface, |text| {
-                Ok::<_, String>(InterfaceName::from(text))
-            })?,
-            filter: option("--filter <EXPR>", &self.filter, parse::<Filter>)?,
+            interface,
+            filter,
             keep_duplicates: self.keep_duplicates,
             mirrored: self.mirrored,
             ..Selection::default()
         };
-        options.selection = direction.unwrap_or_default().choose(selection);
-        options.flow_by =
-            option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
-        let max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;
-        options.max_flows = max_flows;
-        options.seed =
-            option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
-        options.seeds = option("--seeds <N>", &self.seeds, whole(SEEDS))?.unwrap_or(options.seeds);
+        Ok(direction.unwrap_or_default().choose(selection))
+    }
+
+    /// The rules of `--weight` in their order, then those of the file.
+    fn weight_rules(&self) -> Result<WeightRules, String> {
         let mut rules = Vec::new();
         for text in &self.weight {
             rules.push(value("--weight <RULE>", text, WeightRules::parse_rule)?);
         }
-        options.weights = match &self.weights {
+        let mut weights = match &self.weights {
             Some(file) => {
                 WeightRules::from_toml(&file.name, &file.text).map_err(|error| error.to_string())?
             }
             None => WeightRules::default(),
         };
-        // The rules of `--weight` come before those of the file, in their own order.
         for rule in rules.into_iter().rev() {
-            options.weights.push_first(rule);
+            weights.push_first(rule);
         }
-        for file in &self.trees {
-            let tree = TreeFile::from_toml(&file.name, &file.text);
-            options.trees.push(tree.map_err(|error| error.to_string())?);
-        }
-        options.span = Span {
+        Ok(weights)
+    }
+
+    /// Which part of the capture's time to replay.
+    fn span(&self) -> Result<Span, String> {
+        Ok(Span {
             from: option("--from <TIME>", &self.from, parse_time)?,
             to: option("--to <TIME>", &self.to, parse_time)?,
             busiest: option("--busiest <TIME>", &self.busiest, parse_length)?,
-        };
-        let mtu = option("--mtu <BYTES>", &self.mtu, parse_mtu)?;
-        options.mtu = mtu.unwrap_or_default().0;
-        options.adapts = true;
-        options.measure_cost = false;
-        Ok(options)
+        })
     }
 }
 

@@ -73,6 +73,14 @@ pub(crate) struct Qdisc {
     pub(crate) stab: Vec<String>,
 }
 
+impl Qdisc {
+    /// Whether the script gives the qdisc a handle. Without one no command can name it as the
+    /// parent of classes, filters or other qdiscs.
+    pub(crate) const fn has_handle(&self) -> bool {
+        self.major != 0
+    }
+}
+
 /// A class.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
@@ -580,16 +588,17 @@ impl Device {
         let Some(at) = self.qdiscs.iter().position(|qdisc| qdisc.place == place) else {
             return;
         };
-        let major = self.qdiscs.remove(at).major;
+        let removed = self.qdiscs.remove(at);
         if place == Place::Root {
             self.qdiscs.retain(|qdisc| qdisc.place == Place::Ingress);
             self.classes.clear();
             self.filters.retain(|filter| filter.place == Place::Ingress);
             return;
         }
-        if major == 0 {
+        if !removed.has_handle() {
             return;
         }
+        let major = removed.major;
         let mut below = Vec::new();
         for qdisc in &self.qdiscs {
             if let Place::At(handle) = qdisc.place

@@ -70,6 +70,13 @@ pub(crate) fn read(filter: &Filter) -> Result<Rule, String> {
     reader.rule()
 }
 
+/// A value under a mask, as u32 writes them.
+#[derive(Debug, Clone, Copy)]
+struct Masked<'a> {
+    value: &'a str,
+    mask: &'a str,
+}
+
 struct Reader<'a> {
     words: &'a [String],
     at: usize,
@@ -90,6 +97,14 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, of: &str) -> Result<&'a str, String> {
         self.next().ok_or_else(|| format!("`{of}` has no value"))
+    }
+
+    /// A value and its mask, which follow a field of u32.
+    fn masked(&mut self, of: &str) -> Result<Masked<'a>, String> {
+        Ok(Masked {
+            value: self.value(of)?,
+            mask: self.value(of)?,
+        })
     }
 
     fn rule(mut self) -> Result<Rule, String> {
@@ -205,7 +220,7 @@ impl<'a> Reader<'a> {
                 "ip_tos" => {
                     let text = self.value(word)?;
                     let (value, mask) = text.split_once('/').unwrap_or((text, "0xff"));
-                    self.tos(value, mask)?;
+                    self.tos(Masked { value, mask })?;
                 }
                 "indev" | "src_mac" | "dst_mac" | "vlan_id" | "vlan_prio" | "tcp_flags"
                 | "ip_ttl" | "ip_flags" | "ct_state" | "ct_mark" | "enc_key_id" => {
@@ -258,17 +273,17 @@ impl<'a> Reader<'a> {
             }
             "tcp" | "udp" => {
                 let field = self.value(what)?;
-                let (value, mask) = (self.value(field)?, self.value(field)?);
-                let test = port_test(field, value, mask)?;
+                let masked = self.masked(field)?;
+                let test = port_test(field, masked)?;
                 self.groups.extend(test.map(|test| vec![test]));
                 self.remarks.push(format!(
-                    "`match {what} {field}` reads the ports of any protocol; in Linux, too, a match \
-                     on the protocol makes it one of {what}"
+                    "`match {what} {field}` reads the ports of any protocol; in Linux, too, a \
+                     match on the protocol makes it one of {what}"
                 ));
                 Ok(())
             }
             "u8" | "u16" | "u32" => {
-                let (value, mask) = (self.value(what)?, self.value(what)?);
+                let masked = self.masked(what)?;
                 let place = match self.words.get(self.at).map(String::as_str) {
                     Some("at") => {
                         self.at += 1;
@@ -276,7 +291,7 @@ impl<'a> Reader<'a> {
                     }
                     _ => "0",
                 };
-                self.raw(what, value, mask, place)
+                self.raw(what, masked, place)
             }
             "mark" => Err("it matches a mark, and marks are not in packets".to_owned()),
             other => Err(format!(
@@ -310,12 +325,12 @@ impl<'a> Reader<'a> {
                 }
             }
             "sport" | "dport" => {
-                let (value, mask) = (self.value(field)?, self.value(field)?);
-                let test = port_test(field, value, mask)?;
+                let masked = self.masked(field)?;
+                let test = port_test(field, masked)?;
                 self.groups.extend(test.map(|test| vec![test]));
             }
             "protocol" => {
-                let (value, mask) = (self.value(field)?, self.value(field)?);
+                let Masked { value, mask } = self.masked(field)?;
                 if whole(mask) == Some(0) {
                     return Ok(());
                 }
@@ -325,8 +340,8 @@ impl<'a> Reader<'a> {
                 self.groups.push(vec![Test::Protocol(protocol(value)?)]);
             }
             "tos" | "dsfield" | "ds" | "priority" | "precedence" => {
-                let (value, mask) = (self.value(field)?, self.value(field)?);
-                self.tos(value, mask)?;
+                let masked = self.masked(field)?;
+                self.tos(masked)?;
             }
             other => {
                 return Err(format!(
@@ -338,12 +353,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the old TOS byte as code points.
-    fn tos(&mut self, value: &str, mask: &str) -> Result<(), String> {
+    fn tos(&mut self, masked: Masked<'_>) -> Result<(), String> {
         let number = |text: &str| {
             let number = whole(text).and_then(|number| u8::try_from(number).ok());
             number.ok_or_else(|| format!("`{text}`: expected a byte, 0 to 0xff"))
         };
-        let (value, mask) = (number(value)?, number(mask)?);
+        let value = number(masked.value)?;
+        let mask = number(masked.mask)?;
         if mask & 3 != 0 {
             self.remarks.push(format!(
                 "its mask {mask:#04x} covers the two bits of ECN, so in Linux packets that can be \
@@ -368,18 +384,20 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads bits at an offset in the IPv4 header.
-    fn raw(&mut self, width: &str, value: &str, mask: &str, place: &str) -> Result<(), String> {
+    fn raw(&mut self, width: &str, masked: Masked<'_>, place: &str) -> Result<(), String> {
+        let Masked { value, mask } = masked;
         let hex = |text: &str| {
             let number = whole(text).and_then(|number| u32::try_from(number).ok());
             number.ok_or_else(|| format!("`{text}`: expected a number of 32 bits"))
         };
         let unknown = || format!("`match {width} {value} {mask} at {place}` has no counterpart");
-        let (bits, mask_bits) = (hex(value)?, hex(mask)?);
+        let bits = hex(value)?;
+        let mask_bits = hex(mask)?;
         if mask_bits == 0 {
             return Ok(());
         }
         match (width, place, mask_bits) {
-            ("u8", "1", _) => self.tos(value, mask),
+            ("u8", "1", _) => self.tos(masked),
             ("u8", "9", 0xff) => {
                 let number = u8::try_from(bits).map_err(|_| unknown())?;
                 self.groups.push(vec![Test::Protocol(number)]);
@@ -387,7 +405,7 @@ impl<'a> Reader<'a> {
             }
             ("u16", "20" | "22", _) => {
                 let field = if place == "20" { "sport" } else { "dport" };
-                let test = port_test(field, value, mask)?;
+                let test = port_test(field, masked)?;
                 self.groups.extend(test.map(|test| vec![test]));
                 self.of_family(true)
             }
@@ -476,19 +494,21 @@ fn ports(text: &str) -> Result<(u16, u16), String> {
 }
 
 /// A port under a mask. None if the mask is 0.
-fn port_test(field: &str, value: &str, mask: &str) -> Result<Option<Test>, String> {
+fn port_test(field: &str, masked: Masked<'_>) -> Result<Option<Test>, String> {
     let number = |text: &str| {
         let number = whole(text).and_then(|number| u16::try_from(number).ok());
         number.ok_or_else(|| format!("`{text}`: expected a number from 0 to 65535"))
     };
-    let (value, mask) = (number(value)?, number(mask)?);
+    let value = number(masked.value)?;
+    let mask = number(masked.mask)?;
     if mask == 0 {
         return Ok(None);
     }
     if mask.leading_ones() + mask.trailing_zeros() != 16 {
         return Err(format!("the mask {mask:#x} of a port is no range of ports"));
     }
-    let (first, last) = (value & mask, (value & mask) | !mask);
+    let first = value & mask;
+    let last = first | !mask;
     match field {
         "sport" | "src" => Ok(Some(Test::SourcePort(first, last))),
         "dport" | "dst" => Ok(Some(Test::DestinationPort(first, last))),

@@ -134,13 +134,18 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>>
         | "red" | "choke" | "sfb" | "tbf" => kind,
         _ => return None,
     };
-    let phrases = match phrases(kind, words, &mut remarks) {
-        Ok(phrases) => phrases,
-        Err(message) => return Some(Err(message)),
-    };
-    if let Err(message) = check(kind, &phrases) {
-        return Some(Err(message));
-    }
+    Some(leaf_of(kind, name, words, remarks))
+}
+
+/// The queue with these words. `name` is the kind's name in trees.
+fn leaf_of(
+    kind: &str,
+    name: &str,
+    words: &[String],
+    mut remarks: Vec<String>,
+) -> Result<Leaf, String> {
+    let phrases = phrases(kind, words, &mut remarks)?;
+    check(kind, &phrases)?;
     let mut text = name.to_owned();
     if WITH_RULES_OF_LINUX.contains(&kind) {
         text += " linux";
@@ -149,8 +154,8 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>>
     if kind == "bfifo" && !text.contains(" limit ") {
         text += " limit 1514000";
         remarks.push(
-            "bfifo without limit holds txqueuelen packets of the interface's MTU; here 1000 of 1514 \
-             bytes"
+            "bfifo without limit holds txqueuelen packets of the interface's MTU; here 1000 of \
+             1514 bytes"
                 .to_owned(),
         );
     }
@@ -162,16 +167,19 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>>
     }
     if let Err(error) = text.parse::<QueueSpec>() {
         remarks.push(format!("`{text}` is left out: {error}"));
-        text = if kind == "cake" || kind == "tbf" {
-            "fifo".to_owned()
-        } else {
-            name.to_owned()
-        };
-        if text.parse::<QueueSpec>().is_err() {
-            text = "fifo".to_owned();
-        }
+        text = without_words(name).to_owned();
     }
-    Some(Ok(Leaf { text, remarks }))
+    Ok(Leaf { text, remarks })
+}
+
+/// The queue whose words are left out: its name alone, or a fifo.
+fn without_words(name: &str) -> &str {
+    // Cake and tbf shape by their words, and without them they would be other queues.
+    let needs_words = name == "cake" || name == "tbf";
+    if needs_words || name.parse::<QueueSpec>().is_err() {
+        return "fifo";
+    }
+    name
 }
 
 /// Checks for words that tc demands, and words that it refuses together.

@@ -70,8 +70,8 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
     match qdisc.kind.as_str() {
         "netem" => {
             let mut text = format!(
-                "netem {} is left out: its delay and loss belong to the link (--delay of live, or a \
-                 simulation's link)",
+                "netem {} is left out: its delay and loss belong to the link (--delay of live, or \
+                 a simulation's link)",
                 qdisc.words.join(" ")
             );
             if !below.is_empty() {
@@ -82,15 +82,15 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
                 );
             } else if !above.is_empty() {
                 text += &format!(
-                    ". netem is the queue of a class of {above}: what waits for its delay fills that \
-                     queue, and no AQM is there"
+                    ". netem is the queue of a class of {above}: what waits for its delay fills \
+                     that queue, and no AQM is there"
                 );
             }
             text
         }
         kind => format!(
-            "{kind} has a queue for each of the card's; here all share one, which is the first that \
-             is set up below it"
+            "{kind} has a queue for each of the card's; here all share one, which is the first \
+             that is set up below it"
         ),
     }
 }
@@ -107,8 +107,8 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
                 || words.iter().any(|word| word == "besteffort");
             match rate {
                 Some(rate) if shapes => remarks.push(format!(
-                    "cake shapes at {rate} inside a class of {above} that shapes, too: the slower one \
-                     decides, and the other one's queue stays empty"
+                    "cake shapes at {rate} inside a class of {above} that shapes, too: the slower \
+                     one decides, and the other one's queue stays empty"
                 )),
                 None if shapes && !is_besteffort => remarks.push(
                     "cake without bandwidth has tins without limits: a tin shares by weight, and \
@@ -116,17 +116,17 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
                         .to_owned(),
                 ),
                 None if !shapes => remarks.push(
-                    "cake without bandwidth does not shape: unless this is the slowest link, the queue is \
-                 in the modem. It does not shape in the tree either; beside a tree, a cake of compare \
-                 has the link's rate"
-                    .to_owned(),
+                    "cake without bandwidth does not shape: unless this is the slowest link, the \
+                     queue is in the modem. It does not shape in the tree either; beside a tree, a \
+                     cake of compare has the link's rate"
+                        .to_owned(),
                 ),
                 _ => {}
             }
         }
         "sfq" if value(words, &["perturb"]).is_some_and(|time| time != "0") => remarks.push(
-            "sfq perturb changes the hash while packets wait, so flows change their queue then, and \
-             some packets are overtaken"
+            "sfq perturb changes the hash while packets wait, so flows change their queue then, \
+             and some packets are overtaken"
                 .to_owned(),
         ),
         "fq_codel" => {
@@ -189,8 +189,8 @@ pub(crate) fn of_waiting(qdisc: &Qdisc, above: &str) -> Option<String> {
     (shapes && waits).then(|| {
         format!(
             "{} below a class of {above}: while it holds its packets back, Linux's {above} waits \
-             with it and its other classes wait, too (\"non-work-conserving\" in the kernel's log). \
-             Here they go on. Such a class belongs below prio or htb",
+             with it and its other classes wait, too (\"non-work-conserving\" in the kernel's \
+             log). Here they go on. Such a class belongs below prio or htb",
             qdisc.kind
         )
     })
@@ -198,7 +198,8 @@ pub(crate) fn of_waiting(qdisc: &Qdisc, above: &str) -> Option<String> {
 
 /// Remark on a bucket that is too small for its rate.
 fn of_burst(word: &str, rate: Option<Rate>, bytes: Option<u64>) -> Option<String> {
-    let (rate, bytes) = (rate?, bytes?);
+    let rate = rate?;
+    let bytes = bytes?;
     if bytes < FRAME {
         return Some(format!(
             "{word} {bytes} is less than a packet of {FRAME} bytes, so a bucket never holds one"
@@ -209,8 +210,8 @@ fn of_burst(word: &str, rate: Option<Rate>, bytes: Option<u64>) -> Option<String
         let needed = bits(rate) / 8000;
         return Some(format!(
             "{word} {bytes} lasts {} us at {rate}: a kernel that wakes up later loses rate, and \
-             TCP's bursts are cut; {needed} bytes last a millisecond. Here time is exact, so a tree \
-             does not show this",
+             TCP's bursts are cut; {needed} bytes last a millisecond. Here time is exact, so a \
+             tree does not show this",
             nanos / 1000
         ));
     }
@@ -268,9 +269,9 @@ fn of_class(class: &Class, is_leaf: bool, r2q: u64) -> Vec<String> {
             ("big", 200_000)
         };
         texts.push(format!(
-            "r2q: the quantum of {rate} over r2q {r2q} is {quantum} bytes, which Linux calls {what} \
-             and sets to {used}, so classes do not borrow in the ratio of their rates; write \
-             quantum or another r2q"
+            "r2q: the quantum of {rate} over r2q {r2q} is {quantum} bytes, which Linux calls \
+             {what} and sets to {used}, so classes do not borrow in the ratio of their rates; \
+             write quantum or another r2q"
         ));
     }
     let burst = value(words, &["burst", "buffer", "maxburst"]);
@@ -300,8 +301,9 @@ fn of_family(class: &Class, below: &[&Class]) -> Option<String> {
     }
     let sum = Rate::from_bits_per_second(sum)?;
     Some(format!(
-        "the rates of the classes below are {sum} in all, more than {own} of this class: each sends at \
-         its own rate whatever its parent has left, so together they send more than this class's"
+        "the rates of the classes below are {sum} in all, more than {own} of this class: each \
+         sends at its own rate whatever its parent has left, so together they send more than this \
+         class's"
     ))
 }
 
@@ -331,8 +333,8 @@ pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) ->
         && !is_whole
     {
         return format!(
-            "`default {minor:x}` names no class that was read, and commands of tc were left out, so \
-             the class may be among these. This leaf gets its packets"
+            "`default {minor:x}` names no class that was read, and commands of tc were left out, \
+             so the class may be among these. This leaf gets its packets"
         );
     }
     let why = match default {
@@ -390,15 +392,16 @@ pub(crate) fn of_device(name: &str, device: &Device, notes: &mut Vec<Noted>) {
     };
     if name.starts_with("ifb") {
         let text = format!(
-            "{name} has what came in at another interface: this tree is for downloads, so compare it \
-             on a capture of downloads"
+            "{name} has what came in at another interface: this tree is for downloads, so compare \
+             it on a capture of downloads"
         );
         add(root.line, text);
     }
     if shapes && redirected.is_none() && !name.starts_with("ifb") {
         let text = format!(
-            "only what leaves {name} is shaped: nothing here shapes what comes in (no ingress qdisc \
-             that redirects to an ifb), so a speed test in the other direction shows no change"
+            "only what leaves {name} is shaped: nothing here shapes what comes in (no ingress \
+             qdisc that redirects to an ifb), so a speed test in the other direction shows no \
+             change"
         );
         add(root.line, text);
     }

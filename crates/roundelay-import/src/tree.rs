@@ -161,6 +161,15 @@ impl<'a> Planter<'a> {
         }
     }
 
+    fn push_class(&mut self, slot: &Slot, discipline: &str) -> usize {
+        self.push(slot, discipline, false)
+    }
+
+    fn push_leaf(&mut self, slot: &Slot, discipline: &str) -> usize {
+        self.push(slot, discipline, true)
+    }
+
+    /// Adds a node, and returns its number.
     fn push(&mut self, slot: &Slot, discipline: &str, is_leaf: bool) -> usize {
         self.nodes.push(Node {
             name: slot.name.clone(),
@@ -178,14 +187,14 @@ impl<'a> Planter<'a> {
     /// Plants the device's root qdisc. Because a tree's root has to be a class, a queue goes below
     /// one.
     fn root(&mut self, root: &Qdisc) -> Choice {
-        let name = if root.major == 0 {
-            "root".to_owned()
-        } else {
+        let name = if root.has_handle() {
             Handle {
                 major: root.major,
                 minor: 0,
             }
             .to_string()
+        } else {
+            "root".to_owned()
         };
         let has_child = self.child_of(root).is_some();
         let is_class = ["htb", "hfsc", "drr", "qfq", "prio", "ets", "pfifo_fast"]
@@ -207,7 +216,7 @@ impl<'a> Planter<'a> {
             name: "link".to_owned(),
             ..Slot::default()
         };
-        self.push(&link, "drr", false);
+        self.push_class(&link, "drr");
         let slot = Slot {
             name,
             parent: Some(link.name),
@@ -219,11 +228,13 @@ impl<'a> Planter<'a> {
 
     /// The qdisc inside one that has a single class, such as tbf.
     fn child_of(&self, qdisc: &Qdisc) -> Option<&'a Qdisc> {
+        if !qdisc.has_handle() {
+            return None;
+        }
         let device = self.device;
         for other in &device.qdiscs {
             if let Place::At(handle) = other.place
                 && handle.major == qdisc.major
-                && qdisc.major != 0
             {
                 return Some(other);
             }
@@ -258,7 +269,7 @@ impl<'a> Planter<'a> {
     fn qdisc_or_queue(&mut self, qdisc: Option<&'a Qdisc>, slot: Slot) -> Choice {
         match qdisc {
             Some(qdisc) => self.qdisc(qdisc, slot),
-            None => Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true)),
+            None => Choice::only(self.push_leaf(&slot, QUEUE_OF_DEVICE)),
         }
     }
 
@@ -280,14 +291,14 @@ impl<'a> Planter<'a> {
                 qdisc.kind
             );
             self.note(qdisc.line, &slot.name, text);
-            return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+            return Choice::only(self.push_leaf(&slot, QUEUE_OF_DEVICE));
         }
         match qdisc.kind.as_str() {
             "htb" | "hfsc" => self.shaper(qdisc, slot),
             "drr" | "qfq" => self.by_weight(qdisc, slot),
             "prio" | "ets" | "pfifo_fast" => self.bands(qdisc, slot),
             "tbf" if slot.depth < MOST_LEVELS && self.child_of(qdisc).is_some() => {
-                self.bucket(qdisc, slot)
+                self.tbf(qdisc, slot)
             }
             kind if PASSED.contains(&kind) => {
                 self.note_passed(qdisc, &slot.name, slot.above);
@@ -298,7 +309,7 @@ impl<'a> Planter<'a> {
                 let Some(read) = leaf(kind, &qdisc.words) else {
                     let text = format!("{kind} has no counterpart here; the leaf is a fifo");
                     self.note(qdisc.line, &slot.name, text);
-                    return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+                    return Choice::only(self.push_leaf(&slot, QUEUE_OF_DEVICE));
                 };
                 let Leaf { text, remarks } = self.read(qdisc.line, read);
                 for remark in remarks {
@@ -310,19 +321,20 @@ impl<'a> Planter<'a> {
                 for remark in remarks::of_leaf(qdisc, slot.above) {
                     self.note(qdisc.line, &slot.name, remark);
                 }
-                Choice::only(self.push(&slot, &text, true))
+                Choice::only(self.push_leaf(&slot, &text))
             }
         }
     }
 
     /// Plants a tbf with the queue inside it.
-    fn bucket(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
+    fn tbf(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let child = self.child_of(qdisc);
         let (text, notes) = self.read(qdisc.line, class::of_bucket(&qdisc.words));
         for note in notes.into_iter().chain(remarks::of_bucket(&qdisc.words)) {
             self.note(qdisc.line, &slot.name, note);
         }
-        self.push(&slot, &text, false);
+        self.push_class(&slot, &text);
+        // Linux numbers the only class of a tbf :1.
         let inside = Handle {
             major: qdisc.major,
             minor: 1,
@@ -353,7 +365,7 @@ impl<'a> Planter<'a> {
             self.note(qdisc.line, &slot.name, note);
         }
         let discipline = if is_inner { kind } else { &text };
-        self.push(&slot, discipline, false);
+        self.push_class(&slot, discipline);
         let top = Handle {
             major: qdisc.major,
             minor: 0,
@@ -420,11 +432,11 @@ impl<'a> Planter<'a> {
         if slot.depth >= MOST_LEVELS {
             let text = format!("the classes below are left out: a tree has {MOST_LEVELS} levels");
             self.note(class.line, &slot.name, text);
-            let choice = Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+            let choice = Choice::only(self.push_leaf(&slot, QUEUE_OF_DEVICE));
             leaves.insert(class.id, choice);
             return;
         }
-        self.push(&slot, kind, false);
+        self.push_class(&slot, kind);
         for class in below {
             self.class_of_shaper(class, kind, &slot, leaves);
         }
@@ -457,7 +469,7 @@ impl<'a> Planter<'a> {
             lines: vec![line],
             depth: above.depth + 1,
         };
-        Choice::only(self.push(&slot, discipline, true))
+        Choice::only(self.push_leaf(&slot, discipline))
     }
 
     /// Plants a drr or qfq.
@@ -472,7 +484,7 @@ impl<'a> Planter<'a> {
             Ok(weights) => weights,
             Err((line, message)) => self.read(line, Err(message)),
         };
-        self.push(&slot, &discipline, false);
+        self.push_class(&slot, &discipline);
         let mut leaves = BTreeMap::new();
         for (class, (keys, notes)) in classes.into_iter().zip(weights) {
             let name = class.id.to_string();
@@ -493,8 +505,8 @@ impl<'a> Planter<'a> {
         }
         let name = format!("{top}unclassified");
         let text = format!(
-            "Linux drops a packet that no filter of {kind} sends to a class; this leaf, which keeps \
-             one packet, stands for that"
+            "Linux drops a packet that no filter of {kind} sends to a class; this leaf, which \
+             keeps one packet, stands for that"
         );
         self.note(qdisc.line, &name, text);
         let otherwise = self.stand_in(kind, name, &slot, qdisc.line);
@@ -506,12 +518,12 @@ impl<'a> Planter<'a> {
         let kind = if qdisc.kind == "ets" { "ets" } else { "prio" };
         let read = class::bands(kind, &qdisc.words).map(Some);
         let Some(bands) = self.read(qdisc.line, read) else {
-            return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+            return Choice::only(self.push_leaf(&slot, QUEUE_OF_DEVICE));
         };
         for note in &bands.notes {
             self.note(qdisc.line, &slot.name, note.clone());
         }
-        self.push(&slot, &bands.discipline, false);
+        self.push_class(&slot, &bands.discipline);
         let top = Handle {
             major: qdisc.major,
             minor: 0,
@@ -523,10 +535,10 @@ impl<'a> Planter<'a> {
                 minor: band + 1,
                 ..top
             };
-            let name = if qdisc.major == 0 {
-                format!("{}/{}", slot.name, band + 1)
-            } else {
+            let name = if qdisc.has_handle() {
                 id.to_string()
+            } else {
+                format!("{}/{}", slot.name, band + 1)
             };
             let below = Slot {
                 name,
@@ -536,7 +548,11 @@ impl<'a> Planter<'a> {
                 lines: slot.lines.clone(),
                 depth: slot.depth + 1,
             };
-            let inside = self.device.at(id).filter(|_| qdisc.major != 0);
+            let inside = if qdisc.has_handle() {
+                self.device.at(id)
+            } else {
+                None
+            };
             let choice = self.qdisc_or_queue(inside, below);
             leaves.insert(id, choice.clone());
             all.push(choice);
@@ -577,7 +593,7 @@ impl<'a> Planter<'a> {
         if qdisc.place == Place::Root {
             places.push(Place::Root);
         }
-        if qdisc.major == 0 {
+        if !qdisc.has_handle() {
             places.retain(|place| *place == Place::Root);
         }
         self.follow(&places, top, leaves, otherwise, 0)

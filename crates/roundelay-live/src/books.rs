@@ -42,7 +42,8 @@ pub struct Books {
 
 /// Frames lost where no queue saw them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Outside {
+#[schemars(rename = "Outside")]
+pub struct LostOutside {
     /// Dropped by the kernel, because its ring was full.
     pub ring: u64,
     /// Longer than a slot.
@@ -52,7 +53,7 @@ pub struct Outside {
     pub unsent: u64,
 }
 
-impl Outside {
+impl LostOutside {
     /// All of them.
     pub const fn total(&self) -> u64 {
         self.ring + self.too_long + self.unsent

@@ -62,12 +62,12 @@ impl Bottleneck {
         std::mem::replace(&mut self.journal, Box::new(NoJournal))
     }
 
-    /// Lets the journal pass on what it holds back.
+    /// Lets the journal write what it holds back.
     ///
     /// # Errors
     /// The journal ended before the run. The error says why.
-    pub fn pass_on(&mut self) -> Result<(), String> {
-        self.journal.pass_on()
+    pub fn flush_journal(&mut self) -> Result<(), String> {
+        self.journal.flush()
     }
 
     /// Plans a change. Changes planned for the same instant happen in the order of these calls,

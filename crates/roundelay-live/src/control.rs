@@ -104,7 +104,8 @@ fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
     Err(io::Error::new(
         ErrorKind::PermissionDenied,
         format!(
-            "{}: expected a folder of user {user} with mode 0700; remove it, or set XDG_RUNTIME_DIR",
+            "{}: expected a folder of user {user} with mode 0700; remove it, or set \
+             XDG_RUNTIME_DIR",
             folder.display()
         ),
     ))

@@ -119,23 +119,24 @@ impl Demo {
         self.part.store(part, Ordering::Relaxed);
     }
 
-    /// A table's line with the figures from a part that took `length` seconds.
+    /// A table's line with the figures from a part that took `length` seconds, in the columns of
+    /// [`head`](Self::head).
     pub fn line(&self, part: usize, length: f64) -> String {
         let part = self.figures[part]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let at = |delays: &Delays, q| match delays.quantile(q) {
+        let delay_quantile = |delays: &Delays, q| match delays.quantile(q) {
             Some(delay) => seconds(delay.as_secs_f64()),
             None => "-".to_owned(),
         };
         let lost = part.call_sent.saturating_sub(part.call.count());
         format!(
             "{:>9} {:>9} {:>7.1}% {:>9} {:>9} {:>8.0} kbit/s",
-            at(&part.call, 0.5),
-            at(&part.call, 0.99),
+            delay_quantile(&part.call, 0.5),
+            delay_quantile(&part.call, 0.99),
             100.0 * lost as f64 / part.call_sent.max(1) as f64,
-            at(&part.ping, 0.5),
-            at(&part.ping, 0.99),
+            delay_quantile(&part.ping, 0.5),
+            delay_quantile(&part.ping, 0.99),
             part.bulk as f64 * 8.0 / length / 1e3
         )
     }
@@ -158,7 +159,7 @@ fn start(
 ) -> Result<(), WorldError> {
     let world = Arc::clone(world);
     let worker = worker.clone();
-    let (tell, told) = channel();
+    let (report, outcome) = channel();
     thread::spawn(move || {
         let opened = world.enter(place).and_then(|()| {
             let work = open().and_then(|work| sys::drop_privileges(false).map(|()| work));
@@ -168,18 +169,18 @@ fn start(
             })
         });
         match opened {
-            Err(error) => _ = tell.send(Err(error)),
+            Err(error) => _ = report.send(Err(error)),
             Ok(mut work) => {
-                _ = tell.send(Ok(()));
+                _ = report.send(Ok(()));
                 while work(&worker).is_ok() {}
             }
         }
     });
-    wait_for(&told)
+    wait_for(&outcome)
 }
 
-fn wait_for(told: &Receiver<Result<(), WorldError>>) -> Result<(), WorldError> {
-    told.recv().unwrap_or_else(|_| {
+fn wait_for(outcome: &Receiver<Result<(), WorldError>>) -> Result<(), WorldError> {
+    outcome.recv().unwrap_or_else(|_| {
         let error = io::Error::other("a thread ended early");
         let what = "traffic of the demo".to_owned();
         Err(WorldError::Call { what, error })

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::slots::{Slot, Slots};
 
 /// A frame that came in, in its slot.
@@ -49,7 +49,7 @@ pub trait Device {
         0
     }
 
-    /// Whether this end may have lost frames that [`outside`](Self::outside) cannot count.
+    /// Whether this end may have lost frames that [`lost_outside`](Self::lost_outside) cannot count.
     fn is_blind(&self) -> bool {
         false
     }
@@ -60,7 +60,7 @@ pub trait Device {
     }
 
     /// Frames lost here since the start, where no queue saw them.
-    fn outside(&mut self) -> Outside;
+    fn lost_outside(&mut self) -> LostOutside;
 
     /// The descriptor to wait on.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -5,7 +5,7 @@ use std::io;
 use roundelay::{Duration, Instant};
 use roundelay_metrics::Delays;
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::bottleneck::{Bottleneck, Due};
 use crate::clock::{Clock, Stamps};
 use crate::device::{Device, Received};
@@ -25,7 +25,7 @@ pub struct Driver<D, C> {
     clock: C,
     stamps: Stamps,
     /// When each direction was last checked for due frames.
-    looked: [Instant; 2],
+    last_check: [Instant; 2],
     /// When each device was last read, nanoseconds.
     read: [u64; 2],
     /// Whether frames came without stamps from each device.
@@ -54,7 +54,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
             bottleneck,
             clock,
             stamps,
-            looked: [Instant::ZERO; 2],
+            last_check: [Instant::ZERO; 2],
             read: [0; 2],
             unstamped: [false; 2],
             received: Vec::with_capacity(BURST),
@@ -103,19 +103,19 @@ impl<D: Device, C: Clock> Driver<D, C> {
         self.bottleneck.lateness(way)
     }
 
-    /// What a direction says about itself up to now.
-    pub(crate) fn way_fidelity(&self, way: Way, outside: Outside) -> WayFidelity {
+    /// A direction's fidelity so far: its counts, its delays and how punctual it was.
+    pub(crate) fn way_fidelity(&self, way: Way, lost_outside: LostOutside) -> WayFidelity {
         let bottleneck = &self.bottleneck;
         // Frames that became due since the last turn are not late.
-        let looked = self.looked[way.index()];
+        let last_check = self.last_check[way.index()];
         WayFidelity::of(Measured {
             way,
             queue: bottleneck.queue(way).to_owned(),
             rate: bottleneck.rate(way),
             trace: bottleneck.trace(way).map(str::to_owned),
             books: bottleneck.books(way),
-            outside,
-            punctuality: bottleneck.punctuality(way, looked),
+            lost_outside,
+            punctuality: bottleneck.punctuality(way, last_check),
             delays: bottleneck.delays(way),
             kinds: bottleneck.kinds(way),
             all_flows: bottleneck.flow_books(way).len(),
@@ -140,10 +140,10 @@ impl<D: Device, C: Clock> Driver<D, C> {
 
     /// Frames lost in each direction where no queue saw them: before the queue, or after the device
     /// at the other end had taken them.
-    pub fn outside(&mut self) -> [Outside; 2] {
+    pub fn lost_outside(&mut self) -> [LostOutside; 2] {
         let [near, far] = &mut self.devices;
-        let mut up = near.outside();
-        let mut down = far.outside();
+        let mut up = near.lost_outside();
+        let mut down = far.lost_outside();
         std::mem::swap(&mut up.unsent, &mut down.unsent);
         [up, down]
     }
@@ -239,7 +239,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
 
     fn send(&mut self, way: Way) {
         let now = Instant::from_nanos(self.clock.now());
-        self.looked[way.index()] = now;
+        self.last_check[way.index()] = now;
         let mut due = std::mem::take(&mut self.due);
         self.bottleneck.due(way, now, BURST, &mut due);
         let device = &mut self.devices[1 - way.index()];
@@ -462,10 +462,10 @@ mod tests {
             self.unsent += self.pending;
         }
 
-        fn outside(&mut self) -> Outside {
-            Outside {
+        fn lost_outside(&mut self) -> LostOutside {
+            LostOutside {
                 unsent: self.unsent,
-                ..Outside::default()
+                ..LostOutside::default()
             }
         }
     }
@@ -489,7 +489,7 @@ mod tests {
 
     /// Why the way up is not valid.
     fn reasons(driver: &Driver<Fake, Hand>) -> String {
-        let fidelity = driver.way_fidelity(Way::Up, Outside::default());
+        let fidelity = driver.way_fidelity(Way::Up, LostOutside::default());
         fidelity.reasons(true).concat()
     }
 
@@ -538,7 +538,7 @@ mod tests {
         let told = reasons(&stays);
         assert!(told.contains("frames due, and the interface"), "{told}");
         // Those due for less than 100 ms are late, and no more.
-        let fidelity = stays.way_fidelity(Way::Up, Outside::default());
+        let fidelity = stays.way_fidelity(Way::Up, LostOutside::default());
         assert!((345..=355).contains(&fidelity.stuck), "{}", fidelity.stuck);
         assert_eq!(fidelity.due, 400);
     }
@@ -596,7 +596,7 @@ mod tests {
         (driver.devices[0].pending, driver.devices[0].flushes) = (20, 1);
         driver.devices[1].pending = 7;
         driver.close();
-        let [up, down] = driver.outside();
+        let [up, down] = driver.lost_outside();
         assert_eq!((up.unsent, down.unsent), (7, 0));
     }
 

@@ -8,7 +8,7 @@ use roundelay_metrics::units::{counted, seconds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::books::{Books, Outside};
+use crate::books::{Books, LostOutside};
 use crate::kinds::KindFigures;
 use crate::meter::{FULL_PACKET, Punctuality};
 use crate::quantiles::quantiles;
@@ -64,7 +64,8 @@ pub struct WayFidelity {
     /// The books.
     pub books: Books,
     /// Lost where no queue saw it, at the interface where frames come in.
-    pub outside: Outside,
+    #[serde(rename = "outside")]
+    pub lost_outside: LostOutside,
     /// From arrival to the end of transmission, seconds: p50, p99. None without frames.
     pub delay: Option<[f64; 2]>,
     /// The packets of each kind.
@@ -110,7 +111,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) rate: Rate,
     pub(crate) trace: Option<String>,
     pub(crate) books: &'a Books,
-    pub(crate) outside: Outside,
+    pub(crate) lost_outside: LostOutside,
     pub(crate) punctuality: Punctuality,
     pub(crate) delays: &'a Delays,
     pub(crate) kinds: Vec<KindFigures>,
@@ -126,7 +127,7 @@ impl WayFidelity {
             rate: measured.rate.bits_per_second(),
             trace: measured.trace,
             books: measured.books.clone(),
-            outside: measured.outside,
+            lost_outside: measured.lost_outside,
             delay: quantiles(measured.delays, [0.5, 0.99]),
             kinds: measured.kinds,
             all_flows: measured.all_flows,
@@ -161,7 +162,8 @@ impl WayFidelity {
             let mend = if real_time {
                 "use a lower rate, or a machine with less other work"
             } else {
-                "run with real-time priority (as root), a lower rate, or a machine with less other work"
+                "run with real-time priority (as root), a lower rate, or a machine with less other \
+                 work"
             };
             reasons.push(format!(
                 "{way}: {} of {} frames left late by the time of a full packet or more: {mend}.",
@@ -171,37 +173,44 @@ impl WayFidelity {
         if self.stuck > 0 {
             let stuck = counted(self.stuck, "frame");
             reasons.push(format!(
-                "{way}: {stuck} due, and the interface at the other end did not take them: did it have a link?"
+                "{way}: {stuck} due, and the interface at the other end did not take them: did it \
+                 have a link?"
             ));
         }
-        if self.outside.ring > 0 {
-            let lost = counted(self.outside.ring, "frame");
+        if self.lost_outside.ring > 0 {
+            let lost = counted(self.lost_outside.ring, "frame");
             reasons.push(format!(
-                "{way}: {lost} lost in the kernel before the queue saw them: send less, or use a faster machine."
+                "{way}: {lost} lost in the kernel before the queue saw them: send less, or use a \
+                 faster machine."
             ));
         }
-        if self.outside.too_long > 0 {
-            let lost = counted(self.outside.too_long, "frame");
+        if self.lost_outside.too_long > 0 {
+            let lost = counted(self.lost_outside.too_long, "frame");
             reasons.push(format!(
-                "{way}: {lost} longer than the interface's packets, lost: turn offloads off at the sender (ethtool -K DEV tso off gso off gro off), and here if this interface joins frames itself (lro off, rx-gro-hw off)."
+                "{way}: {lost} longer than the interface's packets, lost: turn offloads off at the \
+                 sender (ethtool -K DEV tso off gso off gro off), and here if this interface joins \
+                 frames itself (lro off, rx-gro-hw off)."
             ));
         }
-        if self.outside.unsent > 0 {
-            let lost = counted(self.outside.unsent, "frame");
+        if self.lost_outside.unsent > 0 {
+            let lost = counted(self.lost_outside.unsent, "frame");
             reasons.push(format!(
-                "{way}: {lost} thrown away by the interface at the other end after it had taken them: did it have a link?"
+                "{way}: {lost} thrown away by the interface at the other end after it had taken \
+                 them: did it have a link?"
             ));
         }
         if books.refused > 0 {
             let lost = counted(books.refused, "frame");
             reasons.push(format!(
-                "{way}: {lost} refused by the interface at the other end: was it up, and is its MTU as large?"
+                "{way}: {lost} refused by the interface at the other end: was it up, and is its \
+                 MTU as large?"
             ));
         }
         // If there are few frames, a single one is no share.
         if self.moved_far as f64 > FEW * books.arrived.max(ENOUGH) as f64 {
             reasons.push(format!(
-                "{way}: the driver woke up too late for {} of {} arrivals, by up to {}: they count as later than they were.",
+                "{way}: the driver woke up too late for {} of {} arrivals, by up to {}: they count \
+                 as later than they were.",
                 self.moved_far,
                 books.arrived,
                 seconds(books.moved_most as f64 / 1e9)
@@ -209,7 +218,8 @@ impl WayFidelity {
         }
         if self.unseen as f64 > FEW * books.arrived.max(ENOUGH) as f64 {
             reasons.push(format!(
-                "{way}: {} of {} arrivals may be late, by up to {}: these frames carry no stamp, and the program did not look for them in time.",
+                "{way}: {} of {} arrivals may be late, by up to {}: these frames carry no stamp, \
+                 and the program did not look for them in time.",
                 self.unseen,
                 books.arrived,
                 seconds(self.unseen_most)
@@ -233,14 +243,16 @@ impl Fidelity {
         }
         if self.clock_steps > 0 {
             reasons.push(format!(
-                "The clock was set {} during the run, and arrivals around that time count as later than they were: stop the time service for the run.",
+                "The clock was set {} during the run, and arrivals around that time count as later \
+                 than they were: stop the time service for the run.",
                 counted(self.clock_steps, "time")
             ));
         }
         for (end, count) in ["near", "far"].iter().zip(self.unfinished) {
             if count > 0 {
                 reasons.push(format!(
-                    "{} came from the {end} side without a checksum, which receivers refuse: turn the offload off at the sender (ethtool -K DEV tx off).",
+                    "{} came from the {end} side without a checksum, which receivers refuse: turn \
+                     the offload off at the sender (ethtool -K DEV tx off).",
                     counted(count, "frame")
                 ));
             }
@@ -263,13 +275,15 @@ impl Fidelity {
         for (end, is_blind) in ["near", "far"].iter().zip(self.blind) {
             if is_blind {
                 reasons.push(format!(
-                    "The {end} interface is in another namespace now, so frames lost there cannot be counted."
+                    "The {end} interface is in another namespace now, so frames lost there cannot \
+                     be counted."
                 ));
             }
         }
         if self.full_turns > 0 {
             reasons.push(format!(
-                "All slots for frames were taken {}, and frames had to wait in the kernel: use a shorter delay, or a smaller limit of the queue.",
+                "All slots for frames were taken {}, and frames had to wait in the kernel: use a \
+                 shorter delay, or a smaller limit of the queue.",
                 counted(self.full_turns, "time")
             ));
         }
@@ -278,7 +292,8 @@ impl Fidelity {
         } else if self.ways.iter().all(|way| way.books.arrived < ENOUGH) {
             let most = self.ways.iter().map(|way| way.books.arrived).max();
             reasons.push(format!(
-                "Only {} came from one side, and no more from the other: too few to say how late 1% of them are. Let at least {ENOUGH} pass.",
+                "Only {} came from one side, and no more from the other: too few to say how late \
+                 1% of them are. Let at least {ENOUGH} pass.",
                 counted(most.unwrap_or_default(), "frame")
             ));
         }
@@ -358,10 +373,10 @@ impl Fidelity {
                     seconds(way.full_packet)
                 );
             }
-            let outside = way.outside.total() + books.refused;
+            let lost_outside = way.lost_outside.total() + books.refused;
             _ = write!(
                 text,
-                "  lost outside the queue: {outside}; arrivals moved: {}",
+                "  lost outside the queue: {lost_outside}; arrivals moved: {}",
                 books.moved
             );
             if way.unstamped > 0 {
@@ -431,7 +446,7 @@ mod tests {
             rate,
             trace: None,
             books: &books,
-            outside: Outside::default(),
+            lost_outside: LostOutside::default(),
             punctuality,
             delays: &delays,
             kinds: Vec::new(),
@@ -482,9 +497,13 @@ mod tests {
             ("1 frame due, and the interface", |run| {
                 run.ways[0].stuck = 1
             }),
-            ("lost in the kernel", |run| run.ways[1].outside.ring = 1),
-            ("turn offloads off", |run| run.ways[1].outside.too_long = 1),
-            ("thrown away", |run| run.ways[1].outside.unsent = 1),
+            ("lost in the kernel", |run| {
+                run.ways[1].lost_outside.ring = 1
+            }),
+            ("turn offloads off", |run| {
+                run.ways[1].lost_outside.too_long = 1
+            }),
+            ("thrown away", |run| run.ways[1].lost_outside.unsent = 1),
             ("refused by the interface", |run| {
                 (run.ways[0].books.refused, run.ways[0].books.delivered) = (1, 99);
             }),

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) struct FrameLengths {
     interface: String,
     mtu: usize,
-    looked: Instant,
+    last_look: Instant,
 }
 
 impl FrameLengths {
@@ -25,7 +25,7 @@ impl FrameLengths {
         Ok(Self {
             interface: interface.to_owned(),
             mtu: mtu as usize,
-            looked: Instant::now(),
+            last_look: Instant::now(),
         })
     }
 
@@ -38,8 +38,8 @@ impl FrameLengths {
     /// # Errors
     /// The first one is too long. A packet socket would say the same.
     pub(crate) fn fitting(&mut self, frames: &[&[u8]]) -> std::io::Result<usize> {
-        if self.looked.elapsed() >= LOOK {
-            self.looked = Instant::now();
+        if self.last_look.elapsed() >= LOOK {
+            self.last_look = Instant::now();
             if let Ok((mtu, _)) = sys::mtu_and_state(&self.interface) {
                 self.mtu = mtu as usize;
             }
@@ -76,7 +76,7 @@ mod tests {
         let mut lengths = FrameLengths {
             interface: "none".to_owned(),
             mtu: 1500,
-            looked: Instant::now(),
+            last_look: Instant::now(),
         };
         assert_eq!(lengths.fitting(&[&plain, &tagged]).unwrap(), 2);
         lengths.mtu = 1499;

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::device::{Device, Received};
 use crate::packet_socket::PacketSocket;
 use crate::slots::Slots;
@@ -109,8 +109,8 @@ impl Device for Interface {
         self.0.unfinished()
     }
 
-    fn outside(&mut self) -> Outside {
-        self.0.outside()
+    fn lost_outside(&mut self) -> LostOutside {
+        self.0.lost_outside()
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

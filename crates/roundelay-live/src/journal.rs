@@ -50,12 +50,12 @@ pub trait Journal: Any + Send {
         let _ = (way, at, change);
     }
 
-    /// Passes on what the journal holds back, so that it survives if the run is killed. The driver
+    /// Writes what the journal holds back, so that it survives if the run is killed. The driver
     /// calls this several times a second.
     ///
     /// # Errors
     /// The journal ended before the run. The error says why.
-    fn pass_on(&mut self) -> Result<(), String> {
+    fn flush(&mut self) -> Result<(), String> {
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ pub mod world;
 #[cfg(target_os = "linux")]
 mod xdp_socket;
 
-pub use books::{Books, Outside};
+pub use books::{Books, LostOutside};
 pub use bottleneck::{Bottleneck, Due};
 pub use clock::{Clock, WallClock};
 pub use device::{Device, Received};

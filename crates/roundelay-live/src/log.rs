@@ -2,6 +2,7 @@
 //! queues' code. Both directions are links in a network with two nodes.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roundelay::{FlowConfig, Instant, LinkLayer, QueueSpec};
@@ -55,7 +56,7 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
     // direction's link at rest.
     let decided = match &replayed.end {
         Some(end) => end.until,
-        None => writer.last.map(Instant::as_picos),
+        None => writer.last_arrival.map(Instant::as_picos),
     };
     let until = decided[0].min(decided[1]).min(writer.until.as_picos());
     lines.retain(|line| line.time < until);
@@ -174,7 +175,7 @@ struct Writer {
     /// When the first change happens.
     until: Instant,
     /// The last arrival in each direction. The end of time if there is none.
-    last: [Instant; 2],
+    last_arrival: [Instant; 2],
 }
 
 struct Shared(Arc<Mutex<Writer>>);
@@ -212,7 +213,7 @@ impl Writer {
             sent: 0,
             lines: Vec::new(),
             until: Instant::MAX,
-            last: [Instant::MAX; 2],
+            last_arrival: [Instant::MAX; 2],
         })
     }
 
@@ -221,48 +222,60 @@ impl Writer {
         self.lines.push(Line { time, event });
     }
 
-    fn arrived(&mut self, way: Way, at: Instant, bytes: &[u8], len: u32) {
+    /// Logs an arrival: opens the frame's flow if it is new, sends the packet, and lets it arrive.
+    fn arrived(&mut self, way: Way, at: Instant, bytes: &[u8], frame_len: u32) {
         let frame = Frame {
+            // Neither the flow nor the length depends on it.
             time_nanos: 0,
-            original_len: len,
+            original_len: frame_len,
             link: LinkType::ETHERNET,
             bytes,
             tap: Tap::default(),
         };
-        self.last[way.index()] = at;
-        let headers = parse(frame.link, bytes);
-        let known = headers.as_ref().map_err(|reason| *reason);
-        let own = self.classifiers[way.index()].classify(known);
-        let next = self.flows.len() as u64;
-        let flow = *self.flows.entry((way, own.0)).or_insert(next);
-        let link = way.index() as u32;
-        if flow == next {
-            let open = Event::Open {
-                flow,
-                from: link,
-                to: 1 - link,
-                edge: false,
-                longest: None,
-            };
-            self.push(at, open);
-        }
+        self.last_arrival[way.index()] = at;
+        let flow = self.flow_of(way, at, &frame);
         let packet = self.sent;
         self.sent += 1;
         self.packets[way.index()].push(packet);
-        let len = if self.layer.raw {
-            len
+        // The lengths in a log are those from which the link counts.
+        let logged_len = if self.layer.raw {
+            frame_len
         } else {
             frame.network_len()
         };
-        let len = len.min(FlowConfig::MAX_PACKET_LEN);
         let send = Event::Send {
             packet,
             flow,
-            len,
+            len: logged_len.min(FlowConfig::MAX_PACKET_LEN),
             back: false,
         };
         self.push(at, send);
+        let link = way.index() as u32;
         self.push(at, Event::Arrive { packet, link });
+    }
+
+    /// The number in the log of a frame's flow. Opens the flow if it is new.
+    fn flow_of(&mut self, way: Way, at: Instant, frame: &Frame<'_>) -> u64 {
+        let headers = parse(frame.link, frame.bytes);
+        let headers = headers.as_ref().map_err(|reason| *reason);
+        let number_in_direction = self.classifiers[way.index()].classify(headers).0;
+        let new_flow = self.flows.len() as u64;
+        match self.flows.entry((way, number_in_direction)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                place.insert(new_flow);
+                let link = way.index() as u32;
+                let open = Event::Open {
+                    flow: new_flow,
+                    from: link,
+                    to: 1 - link,
+                    edge: false,
+                    longest: None,
+                };
+                self.push(at, open);
+                new_flow
+            }
+        }
     }
 
     fn fate(&mut self, way: Way, number: u64, _: u32, fate: Fate) {

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use roundelay::DropReason;
 use roundelay_metrics::Delays;
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::bottleneck::Bottleneck;
 use crate::request::Request;
 use crate::settings::Way;
@@ -99,23 +99,26 @@ fn answer(request: &str, text: impl FnOnce() -> String) -> String {
         ),
     };
     format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {status}\r\n\
+         Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
         body.len()
     )
 }
 
 /// A running session as its metrics show it.
-pub(crate) struct Shown<'a> {
+pub(crate) struct MetricsPage<'a> {
     pub(crate) seconds: f64,
     pub(crate) bottleneck: &'a Bottleneck,
     pub(crate) lateness: [&'a Delays; 2],
-    pub(crate) outside: [Outside; 2],
+    pub(crate) lost_outside: [LostOutside; 2],
 }
 
 /// A metric with one number for each direction: name, kind, help.
 type Plain = (&'static str, &'static str, &'static str);
 
-impl Shown<'_> {
+impl MetricsPage<'_> {
     /// The page.
     pub(crate) fn text(&self) -> String {
         let mut page = String::new();
@@ -170,26 +173,26 @@ impl Shown<'_> {
 }
 
 /// Reads a number.
-type Value = fn(&Shown<'_>, Way) -> u64;
+type Value = fn(&MetricsPage<'_>, Way) -> u64;
 
 const PLAIN: [(Plain, Value); 11] = [
     (
         ("packets_total", "counter", "Packets sent by the link."),
-        |shown, way| shown.bottleneck.books(way).sent,
+        |page, way| page.bottleneck.books(way).sent,
     ),
     (
         ("bytes_total", "counter", "Bytes sent by the link."),
-        |shown, way| shown.bottleneck.books(way).sent_bytes,
+        |page, way| page.bottleneck.books(way).sent_bytes,
     ),
     (
         ("ecn_mark_total", "counter", "Packets marked by the queue."),
-        |shown, way| shown.bottleneck.books(way).marked,
+        |page, way| page.bottleneck.books(way).marked,
     ),
-    (("qlen", "gauge", "Packets in the queue."), |shown, way| {
-        shown.bottleneck.backlog(way).packets
+    (("qlen", "gauge", "Packets in the queue."), |page, way| {
+        page.bottleneck.backlog(way).packets
     }),
-    (("backlog", "gauge", "Bytes in the queue."), |shown, way| {
-        shown.bottleneck.backlog(way).bytes
+    (("backlog", "gauge", "Bytes in the queue."), |page, way| {
+        page.bottleneck.backlog(way).bytes
     }),
     (
         (
@@ -197,7 +200,7 @@ const PLAIN: [(Plain, Value); 11] = [
             "counter",
             "Packets that came to the queue.",
         ),
-        |shown, way| shown.bottleneck.books(way).arrived,
+        |page, way| page.bottleneck.books(way).arrived,
     ),
     (
         (
@@ -205,7 +208,7 @@ const PLAIN: [(Plain, Value); 11] = [
             "counter",
             "Packets handed to the interface at the other end.",
         ),
-        |shown, way| shown.bottleneck.books(way).delivered,
+        |page, way| page.bottleneck.books(way).delivered,
     ),
     (
         (
@@ -213,7 +216,7 @@ const PLAIN: [(Plain, Value); 11] = [
             "counter",
             "Packets lost on the wire, as the settings ask.",
         ),
-        |shown, way| shown.bottleneck.books(way).lost,
+        |page, way| page.bottleneck.books(way).lost,
     ),
     (
         (
@@ -221,7 +224,7 @@ const PLAIN: [(Plain, Value); 11] = [
             "counter",
             "Packets that the interface at the other end refused.",
         ),
-        |shown, way| shown.bottleneck.books(way).refused,
+        |page, way| page.bottleneck.books(way).refused,
     ),
     (
         (
@@ -229,7 +232,7 @@ const PLAIN: [(Plain, Value); 11] = [
             "counter",
             "Packets lost before the queue saw them.",
         ),
-        |shown, way| shown.outside[way.index()].total(),
+        |page, way| page.lost_outside[way.index()].total(),
     ),
     (
         (
@@ -237,7 +240,7 @@ const PLAIN: [(Plain, Value); 11] = [
             "gauge",
             "Rate of the link; with a trace, the mean.",
         ),
-        |shown, way| shown.bottleneck.rate(way).bits_per_second(),
+        |page, way| page.bottleneck.rate(way).bits_per_second(),
     ),
 ];
 

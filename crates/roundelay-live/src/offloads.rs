@@ -310,7 +310,8 @@ pub fn restore_all() -> io::Result<Restored> {
             restored.has_failed = true;
             let path = path.display();
             format!(
-                "{error}; its note stays, so try again, or remove {path} if the interface is gone for good"
+                "{error}; its note stays, so try again, or remove {path} if the interface is gone \
+                 for good"
             )
         } else {
             _ = fs::remove_file(&path);

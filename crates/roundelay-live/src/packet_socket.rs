@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::device::{Device, Received};
 use crate::frame_lengths::{HEADER, TAG};
 use crate::slots::Slots;
@@ -20,7 +20,7 @@ pub struct PacketSocket {
     name: String,
     index: c_int,
     descriptor: PacketDescriptor,
-    outside: Outside,
+    lost_outside: LostOutside,
     /// Frames whose checksum the sender left to hardware. The receiver will refuse them.
     unfinished: u64,
 }
@@ -47,7 +47,7 @@ impl PacketSocket {
             name: name.to_owned(),
             index,
             descriptor,
-            outside: Outside::default(),
+            lost_outside: LostOutside::default(),
             unfinished: 0,
         })
     }
@@ -93,7 +93,7 @@ impl Device for PacketSocket {
                     unix_nanos: Some(came.unix_nanos),
                 });
             } else {
-                self.outside.too_long += 1;
+                self.lost_outside.too_long += 1;
                 slots.release(slot);
             }
         }
@@ -118,9 +118,9 @@ impl Device for PacketSocket {
         self.unfinished
     }
 
-    fn outside(&mut self) -> Outside {
-        self.outside.ring += self.descriptor.dropped().unwrap_or(0);
-        self.outside
+    fn lost_outside(&mut self) -> LostOutside {
+        self.lost_outside.ring += self.descriptor.dropped().unwrap_or(0);
+        self.lost_outside
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

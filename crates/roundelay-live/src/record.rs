@@ -19,13 +19,15 @@ use std::{fmt::Write as _, mem};
 use roundelay::Instant;
 use serde::{Deserialize, Serialize};
 
-use crate::books::{Books, Outside};
+use crate::books::{Books, LostOutside};
 use crate::journal::{Fate, Journal};
 use crate::late_file::LateFile;
 use crate::settings::{Change, Settings, Way};
 
 /// Name of the interface with our texts.
 pub const NOTES: &str = "roundelay";
+/// Number of this interface, behind those of both directions.
+const NOTES_INTERFACE: u32 = 2;
 /// Link type of its packets: the first for private use.
 pub(crate) const PRIVATE: u16 = 147;
 const ETHERNET: u16 = 1;
@@ -36,6 +38,10 @@ pub const FORMAT: u32 = 1;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
+/// Bytes of each block around its content: its kind, and its size at both ends.
+const BLOCK_BYTES: usize = 12;
+/// Bytes before a packet's content: interface, time (two words), recorded and original length.
+const PACKET_BYTES: usize = 20;
 const OPTION_END: u16 = 0;
 const OPTION_NAME: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
@@ -96,7 +102,8 @@ pub struct End {
     /// The books, up and down.
     pub books: [Books; 2],
     /// Frames lost outside the queue, up and down.
-    pub outside: [Outside; 2],
+    #[serde(rename = "outside")]
+    pub lost_outside: [LostOutside; 2],
     /// Whether the run may be used: the sentence of its verdict.
     pub verdict: String,
 }
@@ -226,16 +233,17 @@ impl Recorder {
             self.note(&Note::Pieces(pieces.len()));
         }
         for piece in pieces {
-            self.packet(2, self.last, piece, piece.len() as u32);
+            self.packet(NOTES_INTERFACE, self.last, piece, piece.len() as u32);
         }
     }
 
-    /// A packet at `nanos` from the start of the run.
-    fn packet(&mut self, interface: u32, nanos: u64, bytes: &[u8], len: u32) {
+    /// A packet at `nanos` from the start of the run: an Enhanced Packet Block
+    /// (draft-ietf-opsawg-pcapng, section 4.3).
+    fn packet(&mut self, interface: u32, nanos: u64, bytes: &[u8], original_len: u32) {
         self.last = self.last.max(nanos);
         let time = self.unix_nanos.saturating_add_unsigned(nanos).max(0) as u64;
         let padded = bytes.len().next_multiple_of(4);
-        let size = (12 + 20 + padded) as u32;
+        let size = (BLOCK_BYTES + PACKET_BYTES + padded) as u32;
         let words = [
             PACKET,
             size,
@@ -243,7 +251,7 @@ impl Recorder {
             (time >> 32) as u32,
             time as u32,
             bytes.len() as u32,
-            len,
+            original_len,
         ];
         for word in words {
             self.chunk.extend_from_slice(&word.to_le_bytes());
@@ -256,7 +264,7 @@ impl Recorder {
     }
 
     fn block(&mut self, kind: u32, body: &[u8]) {
-        let size = (body.len() + 12) as u32;
+        let size = (BLOCK_BYTES + body.len()) as u32;
         self.chunk.extend_from_slice(&kind.to_le_bytes());
         self.chunk.extend_from_slice(&size.to_le_bytes());
         self.chunk.extend_from_slice(body);
@@ -290,7 +298,12 @@ impl Recorder {
     fn flush_fates(&mut self) {
         let fates = mem::take(&mut self.fates);
         if !fates.is_empty() {
-            self.packet(2, self.last, fates.as_bytes(), fates.len() as u32);
+            self.packet(
+                NOTES_INTERFACE,
+                self.last,
+                fates.as_bytes(),
+                fates.len() as u32,
+            );
         }
     }
 }
@@ -323,7 +336,7 @@ impl Journal for Recorder {
         self.note(&Note::Change { way, at, change });
     }
 
-    fn pass_on(&mut self) -> Result<(), String> {
+    fn flush(&mut self) -> Result<(), String> {
         self.flush_fates();
         self.hand_on(0);
         match &self.fault {

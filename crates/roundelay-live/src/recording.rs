@@ -190,7 +190,8 @@ impl Recording {
             for line in text.lines() {
                 fates.push(fate(line).ok_or_else(|| {
                     self.wrong(format!(
-                        "'{line}': expected the fate of a frame, as in 'up 17 flow 3 dropped 1000 full'"
+                        "'{line}': expected the fate of a frame, as in 'up 17 flow 3 dropped 1000 \
+                         full'"
                     ))
                 })?);
             }

@@ -13,7 +13,7 @@ use crate::driver::{Driver, DriverError};
 use crate::fidelity::{Fidelity, Verdict};
 use crate::interface::{DeviceKind, Interface};
 use crate::loops;
-use crate::metrics::Shown;
+use crate::metrics::MetricsPage;
 use crate::record::{End, Recorder};
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::Slots;
@@ -116,8 +116,8 @@ impl Session {
         })?;
         if found {
             return Err(format!(
-                "{near} and {far}: a loop, because frames that leave at one come in again at one of them; \
-                 expected interfaces of two networks that have no other way to each other"
+                "{near} and {far}: a loop, because frames that leave at one come in again at one \
+                 of them; expected interfaces of two networks that have no other way to each other"
             )
             .into());
         }
@@ -185,6 +185,9 @@ impl Session {
     /// Runs until `goes_on` says no or an interface is gone. We ask `goes_on` every few
     /// milliseconds.
     ///
+    /// A fault of the record does not end the run. From then on nothing more is written, and
+    /// [`Running::record_fault`] has the fault.
+    ///
     /// # Errors
     /// A frame cannot be sorted, or the system does not let us wait.
     pub fn run(
@@ -196,23 +199,21 @@ impl Session {
         self.driver.run(|driver| {
             let mut running = Running {
                 driver,
-                record_fault: record_fault.take(),
+                record_fault: &mut record_fault,
             };
             let seconds = running.seconds();
             if running.record_fault.is_none() && seconds >= next_record {
                 next_record = seconds + RECORD_EVERY;
-                running.record_fault = running.bottleneck().pass_on().err();
+                *running.record_fault = running.bottleneck().flush_journal().err();
             }
-            let goes_on = goes_on(&mut running);
-            record_fault = running.record_fault;
-            goes_on
+            goes_on(&mut running)
         })
     }
 
     /// What the run says about itself so far.
     pub fn fidelity(&mut self) -> Fidelity {
         let seconds = self.seconds();
-        let outside = self.driver.outside();
+        let lost_outside = self.driver.lost_outside();
         let blind = self
             .driver
             .devices_mut()
@@ -223,7 +224,7 @@ impl Session {
             .devices_mut()
             .each_ref()
             .map(Interface::unfinished);
-        let ways = Way::BOTH.map(|way| self.driver.way_fidelity(way, outside[way.index()]));
+        let ways = Way::BOTH.map(|way| self.driver.way_fidelity(way, lost_outside[way.index()]));
         let mut fidelity = Fidelity {
             seconds,
             ways,
@@ -262,7 +263,7 @@ impl Session {
         let end = End {
             until: Way::BOTH.map(|way| bottleneck.decided(way).as_picos()),
             books: Way::BOTH.map(|way| bottleneck.books(way).clone()),
-            outside: [0, 1].map(|place| fidelity.ways[place].outside),
+            lost_outside: [0, 1].map(|place| fidelity.ways[place].lost_outside),
             verdict: fidelity.verdict.text(),
         };
         let journal: Box<dyn Any> = bottleneck.take_journal();
@@ -278,7 +279,7 @@ impl Session {
 /// A session while it runs.
 pub struct Running<'a> {
     driver: &'a mut Driver<Interface, WallClock>,
-    record_fault: Option<String>,
+    record_fault: &'a mut Option<String>,
 }
 
 impl Running<'_> {
@@ -300,12 +301,12 @@ impl Running<'_> {
 
     /// The page for Prometheus.
     pub fn metrics(&mut self) -> String {
-        let outside = self.driver.outside();
-        Shown {
+        let lost_outside = self.driver.lost_outside();
+        MetricsPage {
             seconds: self.seconds(),
             bottleneck: self.driver.bottleneck(),
             lateness: Way::BOTH.map(|way| self.driver.lateness(way)),
-            outside,
+            lost_outside,
         }
         .text()
     }
@@ -326,8 +327,8 @@ fn longest_packet(interfaces: [&str; 2]) -> Result<u32, DriverError> {
     }
     let mut longest = 0;
     for interface in interfaces {
-        let told = |error: io::Error| format!("{interface}: {error}");
-        let (mtu, is_up) = sys::mtu_and_state(interface).map_err(told)?;
+        let (mtu, is_up) =
+            sys::mtu_and_state(interface).map_err(|error| format!("{interface}: {error}"))?;
         if !is_up {
             let mend = format!("ip link set dev {interface} up");
             return Err(

@@ -305,11 +305,11 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
 pub(crate) fn ended_child() -> Option<u32> {
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: all bytes zero are a valid siginfo_t.
-    let mut told: libc::siginfo_t = unsafe { mem::zeroed() };
-    // SAFETY: the call writes to `told` alone.
-    checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut told, options) }).ok()?;
+    let mut ended: libc::siginfo_t = unsafe { mem::zeroed() };
+    // SAFETY: the call writes to `ended` alone.
+    checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut ended, options) }).ok()?;
     // SAFETY: the fields of a child's end are there, or all zero if no child has ended.
-    let child = unsafe { told.si_pid() };
+    let child = unsafe { ended.si_pid() };
     u32::try_from(child).ok().filter(|child| *child > 0)
 }
 

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::device::{Device, Received};
 use crate::frame_lengths::FrameLengths;
 use crate::offloads;
@@ -32,10 +32,10 @@ pub struct Tap {
     lengths: FrameLengths,
     /// Frames lost before we opened this end.
     lost_before: u64,
-    outside: Outside,
+    lost_outside: LostOutside,
     /// The interface was moved to another namespace, where we cannot read its losses.
     is_away: bool,
-    looked: Instant,
+    last_look: Instant,
 }
 
 impl Tap {
@@ -47,7 +47,7 @@ impl Tap {
     pub fn open(name: &str) -> io::Result<Self> {
         // For such a name, the kernel would make one up.
         if name.is_empty() || name.contains('%') {
-            return Err(told(name, true, io::ErrorKind::InvalidInput.into()));
+            return Err(refusal(name, true, io::ErrorKind::InvalidInput.into()));
         }
         let is_ours = sys::interface_index(name).is_err();
         let mut open = File::options();
@@ -60,7 +60,7 @@ impl Tap {
             let text = format!("tap:{name}: /dev/net/tun: {error}; {hint}");
             io::Error::new(error.kind(), text)
         })?;
-        sys::attach_tap(file.as_fd(), name).map_err(|error| told(name, is_ours, error))?;
+        sys::attach_tap(file.as_fd(), name).map_err(|error| refusal(name, is_ours, error))?;
         if is_ours {
             sys::set_queue_len(name, WAITING)?;
             // The queue has to see packets as they are on the link.
@@ -73,17 +73,17 @@ impl Tap {
             is_ours,
             lengths: FrameLengths::of(name)?,
             lost_before: lost(name).unwrap_or(0),
-            outside: Outside::default(),
+            lost_outside: LostOutside::default(),
             is_away: false,
-            looked: Instant::now(),
+            last_look: Instant::now(),
         })
     }
 
     /// Looks up how many frames were lost, because later the interface may be gone or away.
     fn look(&mut self) {
-        self.looked = Instant::now();
+        self.last_look = Instant::now();
         match lost(&self.name) {
-            Some(lost) => self.outside.ring = lost.saturating_sub(self.lost_before),
+            Some(lost) => self.lost_outside.ring = lost.saturating_sub(self.lost_before),
             None => self.is_away = !self.is_gone(),
         }
     }
@@ -95,7 +95,7 @@ impl Tap {
 }
 
 /// A refusal that says what to do.
-fn told(name: &str, is_ours: bool, error: io::Error) -> io::Error {
+fn refusal(name: &str, is_ours: bool, error: io::Error) -> io::Error {
     let hint = match error.raw_os_error() {
         Some(libc::EBUSY) => "another program has its other end",
         Some(libc::EPERM) if is_ours => {
@@ -128,7 +128,7 @@ impl Device for Tap {
     }
 
     fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()> {
-        if self.looked.elapsed() > LOOK {
+        if self.last_look.elapsed() > LOOK {
             self.look();
         }
         for _ in 0..BATCH {
@@ -138,7 +138,7 @@ impl Device for Tap {
             match self.file.read(room) {
                 // The system cuts a longer frame silently, so a full slot means a longer frame.
                 Ok(len) if len == size => {
-                    self.outside.too_long += 1;
+                    self.lost_outside.too_long += 1;
                     slots.release(slot);
                 }
                 Ok(len) => {
@@ -182,9 +182,9 @@ impl Device for Tap {
         self.is_away
     }
 
-    fn outside(&mut self) -> Outside {
+    fn lost_outside(&mut self) -> LostOutside {
         self.look();
-        self.outside
+        self.lost_outside
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -52,8 +52,9 @@ pub struct World {
 pub enum WorldError {
     /// The system allows no namespaces.
     #[error(
-        "no network namespaces here ({0}): run as root, or allow ordinary users to make user namespaces (sysctl user.max_user_namespaces, \
-         kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
+        "no network namespaces here ({0}): run as root, or allow ordinary users to make user \
+         namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, \
+         kernel.apparmor_restrict_unprivileged_userns)"
     )]
     Forbidden(io::Error),
     /// The command `ip` is missing or failed.

@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::books::Outside;
+use crate::books::LostOutside;
 use crate::checksum;
 use crate::device::{Device, Received};
 use crate::frame_lengths::{FrameLengths, HEADER, TAG};
@@ -25,7 +25,7 @@ pub struct XdpSocket {
     index: c_int,
     descriptor: XdpDescriptor,
     /// Frames that were longer than their slots, and frames that the interface threw away.
-    outside: Outside,
+    lost_outside: LostOutside,
     unfinished: u64,
     lengths: FrameLengths,
 }
@@ -52,7 +52,8 @@ impl XdpSocket {
         if longest > sys::XDP_LONGEST {
             let most = sys::XDP_LONGEST - HEADER - 2 * TAG;
             return Err(io::Error::other(format!(
-                "MTU {mtu} is too long for AF_XDP; expected {most} at most: ip link set dev {name} mtu {most}, or --device packet"
+                "MTU {mtu} is too long for AF_XDP; expected {most} at most: ip link set dev {name} \
+                 mtu {most}, or --device packet"
             )));
         }
         let queues = sys::receive_queues(name)
@@ -60,7 +61,8 @@ impl XdpSocket {
             .unwrap_or(1);
         if queues > 1 {
             return Err(io::Error::other(format!(
-                "{queues} receive queues, and AF_XDP reads one; make it one (ethtool -L {name} combined 1), or use --device packet"
+                "{queues} receive queues, and AF_XDP reads one; make it one (ethtool -L {name} \
+                 combined 1), or use --device packet"
             )));
         }
         let descriptor = open_when_free(index, longest).map_err(|(step, error)| {
@@ -74,7 +76,7 @@ impl XdpSocket {
             name: name.to_owned(),
             index,
             descriptor,
-            outside: Outside::default(),
+            lost_outside: LostOutside::default(),
             unfinished: 0,
             lengths,
         })
@@ -197,7 +199,7 @@ impl Device for XdpSocket {
                 break;
             };
             if len > slots.size() {
-                self.outside.too_long += 1;
+                self.lost_outside.too_long += 1;
                 slots.release(slot);
                 continue;
             }
@@ -217,7 +219,7 @@ impl Device for XdpSocket {
         send(
             &mut self.descriptor,
             &frames[..fit],
-            &mut self.outside.unsent,
+            &mut self.lost_outside.unsent,
         )
     }
 
@@ -226,12 +228,12 @@ impl Device for XdpSocket {
         let Ok(kicked) = self.descriptor.kick() else {
             return false;
         };
-        self.outside.unsent += kicked.dropped;
+        self.lost_outside.unsent += kicked.dropped;
         !kicked.is_done
     }
 
     fn close(&mut self) {
-        self.outside.unsent += u64::from(self.descriptor.pending());
+        self.lost_outside.unsent += u64::from(self.descriptor.pending());
     }
 
     fn is_gone(&self) -> bool {
@@ -242,12 +244,12 @@ impl Device for XdpSocket {
         self.unfinished
     }
 
-    fn outside(&mut self) -> Outside {
+    fn lost_outside(&mut self) -> LostOutside {
         let lost = self.descriptor.lost().unwrap_or_default();
-        Outside {
+        LostOutside {
             ring: lost.full,
-            too_long: self.outside.too_long + lost.too_long,
-            unsent: self.outside.unsent + lost.invalid,
+            too_long: self.lost_outside.too_long + lost.too_long,
+            unsent: self.lost_outside.unsent + lost.invalid,
         }
     }
 

@@ -113,7 +113,7 @@ fn measure(kind: DeviceKind, len: usize) {
     let figures = [
         (to.1 - from.1) as f64,
         // Of the whole run.
-        up.outside.total() as f64 * LENGTH / fidelity.seconds,
+        up.lost_outside.total() as f64 * LENGTH / fidelity.seconds,
         (to.2 - from.2) as f64,
     ];
     print_row(kind.name(), len, figures, to.0 - from.0);

@@ -12,7 +12,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::Instant;
 use roundelay_live::{
-    Bottleneck, Clock, Device, Driver, End, Fate, Outside, QueueText, Received, Recorder,
+    Bottleneck, Clock, Device, Driver, End, Fate, LostOutside, QueueText, Received, Recorder,
     Recording, Slots, Way, replay,
 };
 use roundelay_trace::Capture;
@@ -61,7 +61,7 @@ struct Interface {
     /// Frames in the kernel, with their stamps.
     ring: VecDeque<(Vec<u8>, i64)>,
     ring_size: usize,
-    outside: Outside,
+    lost_outside: LostOutside,
     faults: Faults,
     random: Pcg64Mcg,
     is_gone: bool,
@@ -82,7 +82,7 @@ impl Interface {
                 return;
             };
             if self.ring.len() == self.ring_size {
-                self.outside.ring += 1;
+                self.lost_outside.ring += 1;
                 continue;
             }
             let nanos = (frame.stamp.as_picos() / 1000) as i64;
@@ -145,8 +145,8 @@ impl Device for Interface {
         self.is_gone
     }
 
-    fn outside(&mut self) -> Outside {
-        self.outside
+    fn lost_outside(&mut self) -> LostOutside {
+        self.lost_outside
     }
 }
 
@@ -206,7 +206,7 @@ fn run(queue: &str, frames: &[Frame], plan: Plan, random: &mut Pcg64Mcg) -> Ran 
             .collect(),
         ring: VecDeque::new(),
         ring_size: plan.ring,
-        outside: Outside::default(),
+        lost_outside: LostOutside::default(),
         faults: plan.faults,
         random: crate::fake::random(way.index() as u64 + 77),
         is_gone: false,
@@ -268,7 +268,7 @@ fn run(queue: &str, frames: &[Frame], plan: Plan, random: &mut Pcg64Mcg) -> Ran 
     let record = recorder.into_inner().unwrap().into_bytes(&End {
         until,
         books,
-        outside: [Outside::default(); 2],
+        lost_outside: [LostOutside::default(); 2],
         verdict: String::new(),
     });
     let entries = std::mem::take(&mut *entries.lock().unwrap());
@@ -287,7 +287,7 @@ fn run(queue: &str, frames: &[Frame], plan: Plan, random: &mut Pcg64Mcg) -> Ran 
 fn holds(mut ran: Ran, queue: &str) -> Driver<Interface, Hand> {
     let (mut lost, mut left) = (0, 0);
     for device in ran.driver.devices_mut() {
-        lost += device.outside.ring;
+        lost += device.lost_outside.ring;
         left += device.ring.len() + device.coming.len();
     }
     let received: u64 = ran.received.iter().sum();

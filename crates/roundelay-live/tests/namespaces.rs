@@ -313,7 +313,7 @@ fn no_longer_fit(kind: DeviceKind, world: &Arc<World>) {
     let text = fidelity.text();
     let up = &fidelity.ways[0];
     assert!(up.books.refused > 0, "{text}");
-    assert!(up.outside.too_long > 0, "{text}");
+    assert!(up.lost_outside.too_long > 0, "{text}");
     assert!(received[1] > received[0], "it goes on: {received:?}");
     assert!(text.contains("refused by the interface at the other end"));
     assert!(text.contains("longer than the interface's packets"));
@@ -508,7 +508,11 @@ fn without_a_carrier(kind: DeviceKind, world: &Arc<World>) {
     let text = fidelity.text();
     let up = &fidelity.ways[0];
     // A packet socket keeps its frames, and offers them again.
-    assert_eq!(up.outside.unsent > 0, kind == DeviceKind::Xdp, "{text}");
+    assert_eq!(
+        up.lost_outside.unsent > 0,
+        kind == DeviceKind::Xdp,
+        "{text}"
+    );
     assert!(!fidelity.verdict.is_valid, "{text}");
     assert!(up.books.delivered > 50, "it goes on: {text}");
     holds(&fidelity, &record);
@@ -571,7 +575,12 @@ fn a_tap_interface_is_an_end_of_the_bottleneck_both_ways() {
     pass(&mut session, &world, home, far);
     pass(&mut session, &world, far, home);
     let fidelity = session.finish().expect("a whole record");
-    assert_eq!(fidelity.ways[0].outside.total(), 0, "{}", fidelity.text());
+    assert_eq!(
+        fidelity.ways[0].lost_outside.total(),
+        0,
+        "{}",
+        fidelity.text()
+    );
     holds(&fidelity, &record);
     let gone = Command::new("ip")
         .args(["link", "show", "dev", "home"])
@@ -735,7 +744,7 @@ fn faults_of_a_tap_interface_are_counted_and_told() {
     let [up, down] = &fidelity.ways;
     // IPv6 and its like may send a frame of their own.
     assert!(
-        up.outside.ring > 1_000 && up.books.arrived + up.outside.ring >= 10_000,
+        up.lost_outside.ring > 1_000 && up.books.arrived + up.lost_outside.ring >= 10_000,
         "{text}"
     );
     assert!(down.books.refused > 0 && down.books.delivered > 0, "{text}");

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use roundelay::{Duration, QueueSpec};
 use roundelay_live::{
-    Change, End, Fate, NoJournal, Outside, QueueText, Recorder, Recording, Replayed, Settings, Way,
-    WeightTexts, log, replay,
+    Change, End, Fate, LostOutside, NoJournal, QueueText, Recorder, Recording, Replayed, Settings,
+    Way, WeightTexts, log, replay,
 };
 use roundelay_trace::{
     Capture, InterfaceName, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver,
@@ -54,7 +54,7 @@ pub(crate) fn end(run: &Run) -> End {
     End {
         until: Way::BOTH.map(|way| run.bottleneck.decided(way).as_picos()),
         books,
-        outside: [Outside::default(); 2],
+        lost_outside: [LostOutside::default(); 2],
         verdict: "valid".to_owned(),
     }
 }
@@ -344,7 +344,7 @@ fn what_is_no_record_is_refused_with_the_reason() {
     let end = End {
         until: [0; 2],
         books: Default::default(),
-        outside: Default::default(),
+        lost_outside: Default::default(),
         verdict: String::new(),
     };
     let message = read(none.into_bytes(&end));

@@ -105,7 +105,7 @@ fn judge(plan: &Plan, fault: &Fault, figures: &Figures) -> Vec<Noticed> {
 
 /// The result for a terminal: which claims notice, and which should and do not.
 pub fn report(item: &str, fault: &Fault, claims: &[Noticed]) -> String {
-    let mut text = format!("{item}, fault '{}': {}\n", fault.name, fault.words());
+    let mut text = format!("{item}, fault '{}': {}\n", fault.name, fault.description());
     for claim in claims {
         let verb = match (claim.is_noticed(), claim.must) {
             (true, _) => "notices",

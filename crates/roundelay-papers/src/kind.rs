@@ -74,7 +74,8 @@ impl TryFrom<String> for Kind {
         if name == "holds if" {
             let [one, other] = [Self::HoldsButNotIf, Self::FailsButHoldsIf].map(Self::name);
             return Err(format!(
-                "'{name}' does not say whether the claim holds as the plan stands: '{one}', or '{other}'"
+                "'{name}' does not say whether the claim holds as the plan stands: '{one}', or \
+                 '{other}'"
             ));
         }
         for kind in Self::ALL {

@@ -76,8 +76,9 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
 /// A line a paper: how many of its claims have which verdict.
 fn totals(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
     let mut text = String::from(
-        "| claims of | hold | hold, but not if .. | fail, but hold if .. | do not hold | differ \
-         here | cannot be | cannot be judged | undecided | beside them, ours | items not recorded |\n\
+        "| claims of | hold | hold, but not if .. | fail, but hold if .. | do not hold \
+         | differ here | cannot be | cannot be judged | undecided | beside them, ours \
+         | items not recorded |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (paper, judged) in papers {
@@ -301,7 +302,7 @@ fn faults(plan: &Plan) -> String {
             text,
             "- {} ({}): noticed by {verb} {}.",
             fault.name,
-            fault.words(),
+            fault.description(),
             claims.join(", ")
         );
     }
@@ -342,7 +343,8 @@ fn comparison(judged: &Judged<'_>) -> String {
         _ = writeln!(lines, "| {} |", cells.join(" | "));
     }
     format!(
-        "| figure | published | ours, 95% interval | ours over published |\n|---|---|---|---|\n{lines}\n"
+        "| figure | published | ours, 95% interval | ours over published |\n\
+         |---|---|---|---|\n{lines}\n"
     )
 }
 

@@ -213,6 +213,7 @@ impl Plan {
                 ));
             }
         }
+        self.check_claim_ids()?;
         self.check_faults()?;
         self.check_fewer_seeds()?;
         for (number, published) in self.published.iter().enumerate() {

@@ -176,7 +176,7 @@ impl Runner {
     fn experiment(&self, variation: &Variation) -> Result<Box<dyn Experiment>, Failed> {
         let mut experiment = variation.experiment()?;
         if let Some(discipline) = &self.instead {
-            experiment.instead(discipline)?;
+            experiment.replace_disciplines(discipline)?;
         }
         Ok(experiment)
     }

@@ -18,16 +18,14 @@ pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(
     legal: RangeInclusive<T>,
 ) -> PyResult<T> {
     let number = of_any_size(name, given, "a whole number", given.extract::<u64>())?;
-    let number = number
-        .and_then(|number| T::try_from(number).ok())
-        .filter(|number| legal.contains(number));
-    number.ok_or_else(|| {
-        errors::out_of_range(
-            name,
-            given,
-            &format!("{} to {}", legal.start(), legal.end()),
-        )
-    })
+    if let Some(number) = number
+        && let Ok(number) = T::try_from(number)
+        && legal.contains(&number)
+    {
+        return Ok(number);
+    }
+    let legal = format!("{} to {}", legal.start(), legal.end());
+    Err(errors::out_of_range(name, given, &legal))
 }
 
 /// A number. For an integer beyond the range of floats it is NaN, which is in no range.
@@ -35,7 +33,8 @@ pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(
 /// # Errors
 /// `UsageError`: the value is no number.
 pub(crate) fn number(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
-    of_any_size(name, given, "a number", given.extract()).map(|number| number.unwrap_or(f64::NAN))
+    let number = of_any_size(name, given, "a number", given.extract())?;
+    Ok(number.unwrap_or(f64::NAN))
 }
 
 /// None for an integer that the type cannot hold.
@@ -47,10 +46,11 @@ fn of_any_size<T>(
 ) -> PyResult<Option<T>> {
     let py = given.py();
     match read {
+        Ok(number) => Ok(Some(number)),
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(None),
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
             Err(errors::wrong_type(name, expected, given))
         }
-        read => read.map(Some),
+        Err(error) => Err(error),
     }
 }

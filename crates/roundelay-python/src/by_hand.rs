@@ -11,7 +11,7 @@ use roundelay::{
     Buffer, Control, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec,
     Scheduler as _,
 };
-use roundelay_cli::{Failure, call};
+use roundelay_cli::call;
 
 use crate::arguments::whole;
 use crate::errors;
@@ -77,31 +77,27 @@ impl Scheduler {
 
 /// A flow's number.
 fn flow_id(given: &Bound<'_, PyAny>) -> PyResult<FlowId> {
-    whole("flow", given, 0..=u32::MAX).map(FlowId)
+    Ok(FlowId(whole("flow", given, 0..=u32::MAX)?))
 }
 
-fn shown(py: Python<'_>, packet: Inner<Payload>) -> PyResult<Py<Packet>> {
-    let Inner {
-        flow,
-        len,
-        arrival,
-        ecn,
-        priority,
-        slack,
-        deadline,
-        payload,
-    } = packet;
+/// The packet for Python. Its object is `payload`.
+fn shown(py: Python<'_>, packet: &Inner<Payload>, payload: Payload) -> PyResult<Py<Packet>> {
     let inner = Inner {
-        flow,
-        len,
-        arrival,
-        ecn,
-        priority,
-        slack,
-        deadline,
+        flow: packet.flow,
+        len: packet.len,
+        arrival: packet.arrival,
+        ecn: packet.ecn,
+        priority: packet.priority,
+        slack: packet.slack,
+        deadline: packet.deadline,
         payload: Handle(0),
     };
     Py::new(py, Packet::new(inner, payload))
+}
+
+/// A queue as `tc` writes it.
+fn read_queue(py: Python<'_>, text: &str) -> PyResult<QueueSpec> {
+    call::queue(text).map_err(|failure| errors::exception(py, &failure))
 }
 
 #[pymethods]
@@ -116,26 +112,25 @@ impl Scheduler {
         limit: Option<&str>,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let raised = |failure: Failure| errors::exception(py, &failure);
-        let read = |text: &str| call::queue(text).map_err(raised);
         let fault = Fault::default();
         let mut spec = match own {
             Some(own) => QueueSpec {
                 discipline: own.discipline(&fault),
                 limit: None,
             },
-            None => read(spec)?,
+            None => read_queue(py, spec)?,
         };
         if let Some(limit) = limit {
-            spec.limit = read(&format!("fifo limit {limit}"))?.limit;
+            spec.limit = read_queue(py, &format!("fifo limit {limit}"))?.limit;
         }
         let seed = whole("seed", seed, 0..=u64::MAX)?;
         let mut scheduler = spec
             .discipline
             .build(Seed::new(seed))
-            .map_err(|error| raised(call::failure(error)))?;
+            .map_err(|error| errors::exception(py, &call::failure(error)))?;
         if let Some(rate) = rate {
-            scheduler.set_link_rate(call::rate(rate).map_err(raised)?);
+            let rate = call::rate(rate).map_err(|failure| errors::exception(py, &failure))?;
+            scheduler.set_link_rate(rate);
         }
         if let Some(error) = fault.take() {
             return Err(error);
@@ -156,8 +151,12 @@ impl Scheduler {
 
     /// Adds a packet. Returns whether this packet is in the queue after the call.
     #[pyo3(
-        signature = (flow, length, payload = None, now = None, *, ecn = false, priority = None, slack = None, deadline = None),
-        text_signature = "($self, flow, length, payload=None, now=None, *, ecn=False, priority=0, slack=0.0, deadline=None)"
+        signature = (
+            flow, length, payload = None, now = None,
+            *, ecn = false, priority = None, slack = None, deadline = None
+        ),
+        text_signature = "($self, flow, length, payload=None, now=None, *, ecn=False, priority=0, \
+                          slack=0.0, deadline=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn enqueue(
@@ -176,8 +175,10 @@ impl Scheduler {
         let length = whole("length", length, 1..=FlowConfig::MAX_PACKET_LEN - 1)?;
         let mut packet = Inner::new(flow, length, payload);
         if ecn || priority.is_some() || slack.is_some() || deadline.is_some() {
-            let priority =
-                priority.map_or(Ok(0), |priority| whole("priority", priority, 0..=u32::MAX))?;
+            let priority = match priority {
+                Some(priority) => whole("priority", priority, 0..=u32::MAX)?,
+                None => 0,
+            };
             packet = fields(packet, ecn, priority, slack, deadline)?;
         }
         self.with(py, |state| {
@@ -193,19 +194,21 @@ impl Scheduler {
                 counts[reason as usize] += 1;
                 dropped.push((packet, reason));
             });
-            if dropped.is_empty() {
-                return Ok(true);
-            }
             // The arriving packet is dropped: it was refused, the buffer is full, or this arrival
             // causes an early drop.
-            let is_it = |(packet, reason): &(Inner<Payload>, DropReason)| match reason {
-                DropReason::Full | DropReason::Refused => true,
-                DropReason::PushedOut => false,
-                DropReason::Early => {
-                    packet.arrival == now && packet.flow == flow && packet.len == length
+            for (packet, reason) in dropped {
+                let is_arriving = match reason {
+                    DropReason::Full | DropReason::Refused => true,
+                    DropReason::PushedOut => false,
+                    DropReason::Early => {
+                        packet.arrival == now && packet.flow == flow && packet.len == length
+                    }
+                };
+                if is_arriving {
+                    return Ok(false);
                 }
-            };
-            Ok(!dropped.iter().any(is_it))
+            }
+            Ok(true)
         })
     }
 
@@ -230,52 +233,28 @@ impl Scheduler {
                 dropped.push((packet, reason));
             }))
         })?;
-        packet.map(|packet| shown(py, packet)).transpose()
+        match packet {
+            Some(mut packet) => {
+                let payload = packet.payload.take();
+                Ok(Some(shown(py, &packet, payload)?))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Packets dropped in the last call, in order.
     #[getter]
     fn dropped(&self, py: Python<'_>) -> PyResult<Vec<Py<Drop>>> {
         self.with(py, |state| {
-            // The packets stay in the list: a second look finds the same.
-            let mut again = Vec::with_capacity(state.dropped.len());
-            let all = state.dropped.iter().map(|(packet, reason)| {
-                let Inner {
-                    flow,
-                    len,
-                    arrival,
-                    ecn,
-                    priority,
-                    slack,
-                    deadline,
-                    ..
-                } = *packet;
+            // The packets stay in the list, so a second look finds the same.
+            let mut drops = Vec::with_capacity(state.dropped.len());
+            for (packet, reason) in &state.dropped {
                 let payload = packet.payload.as_ref().map(|payload| payload.clone_ref(py));
-                let packet = shown(
-                    py,
-                    Inner {
-                        flow,
-                        len,
-                        arrival,
-                        ecn,
-                        priority,
-                        slack,
-                        deadline,
-                        payload,
-                    },
-                )?;
-                Py::new(
-                    py,
-                    Drop {
-                        packet,
-                        reason: reason.name(),
-                    },
-                )
-            });
-            for drop in all {
-                again.push(drop?);
+                let packet = shown(py, packet, payload)?;
+                let reason = reason.name();
+                drops.push(Py::new(py, Drop { packet, reason })?);
             }
-            Ok(again)
+            Ok(drops)
         })
     }
 
@@ -284,9 +263,9 @@ impl Scheduler {
     fn drops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.with(py, |state| {
             let drops = PyDict::new(py);
-            DropReason::ALL.iter().try_for_each(|reason| {
-                drops.set_item(reason.name(), state.counts[*reason as usize])
-            })?;
+            for reason in DropReason::ALL {
+                drops.set_item(reason.name(), state.counts[reason as usize])?;
+            }
             Ok(drops)
         })
     }
@@ -299,7 +278,7 @@ impl Scheduler {
         weight: &Bound<'_, PyAny>,
         max_packet_length: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let flow = whole("flow", flow, 0..=FlowId::LARGEST_TABLED.0).map(FlowId)?;
+        let flow = FlowId(whole("flow", flow, 0..=FlowId::LARGEST_TABLED.0)?);
         let weight = whole("weight", weight, 1..=FlowConfig::MAX_WEIGHT)?;
         let lengths = FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN;
         let config = FlowConfig {
@@ -331,11 +310,8 @@ impl Scheduler {
     #[getter]
     fn ready_at(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.with(py, |state| {
-            Ok(state
-                .buffer
-                .scheduler()
-                .ready_at()
-                .map(Instant::as_secs_f64))
+            let ready = state.buffer.scheduler().ready_at();
+            Ok(ready.map(Instant::as_secs_f64))
         })
     }
 

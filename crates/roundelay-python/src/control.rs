@@ -10,6 +10,7 @@ use roundelay_tcp::{CongestionControl, Cubic, MAX_WINDOW, Reno};
 
 use crate::errors;
 use crate::fault::Fault;
+use crate::methods::{needed, optional};
 use crate::own::seconds;
 
 /// A connection's state when its congestion control is called.
@@ -18,6 +19,13 @@ pub(crate) struct Feedback(roundelay_tcp::Feedback);
 
 fn time(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
+}
+
+fn time_text(span: Option<Duration>) -> String {
+    match span {
+        Some(span) => span.as_secs_f64().to_string(),
+        None => "None".to_owned(),
+    }
 }
 
 #[pymethods]
@@ -81,14 +89,12 @@ impl Feedback {
             smoothed_round_trip,
             ..
         } = self.0;
-        let time =
-            |span| time(span).map_or_else(|| "None".to_owned(), |seconds| seconds.to_string());
         format!(
             "Feedback(now={}, window={window}, threshold={threshold}, segment_length={segment_len}, acknowledged={acknowledged}, \
              in_flight={in_flight}, round_trip={}, smoothed_round_trip={})",
             self.now(),
-            time(round_trip),
-            time(smoothed_round_trip)
+            time_text(round_trip),
+            time_text(smoothed_round_trip)
         )
     }
 }
@@ -97,40 +103,53 @@ impl Feedback {
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Control {
     name: String,
-    make: Option<Arc<Py<PyAny>>>,
+    kind: Kind,
 }
+
+enum Kind {
+    /// What makes a control.
+    Python(Arc<Py<PyAny>>),
+    Reno,
+    Cubic,
+}
+
+const BUILT_IN: [&str; 2] = ["reno", "cubic"];
 
 #[pymethods]
 impl Control {
     /// `make()` returns a new control. None: the built-in one with this name.
     #[new]
     fn new(py: Python<'_>, name: String, make: Option<Py<PyAny>>) -> PyResult<Self> {
-        if make.is_none() && !BUILT_IN.contains(&name.as_str()) {
-            return Err(errors::unknown(py, "congestion control", &name, &BUILT_IN));
-        }
-        Ok(Self {
-            name,
-            make: make.map(Arc::new),
-        })
+        let kind = match (make, name.as_str()) {
+            (Some(make), _) => Kind::Python(Arc::new(make)),
+            (None, "reno") => Kind::Reno,
+            (None, "cubic") => Kind::Cubic,
+            (None, _) => {
+                return Err(errors::unknown(py, "congestion control", &name, &BUILT_IN));
+            }
+        };
+        Ok(Self { name, kind })
     }
 }
-
-const BUILT_IN: [&str; 2] = ["reno", "cubic"];
 
 impl Control {
+    /// The control for a call. Exceptions of a class written in Python go to `fault`.
     pub(crate) fn custom(&self, fault: &Fault) -> CustomControl {
-        let Self { name, make } = self;
-        match (make.clone(), name.as_str()) {
-            (Some(make), _) => {
-                let fault = fault.clone();
+        let name = &self.name;
+        match &self.kind {
+            Kind::Python(make) => {
                 let class: Arc<str> = name.as_str().into();
+                let make = Arc::clone(make);
+                let fault = fault.clone();
                 CustomControl::new(name, move |_| PythonControl::new(&class, &make, &fault))
             }
-            (None, "reno") => CustomControl::new(name, |_| Reno::default()),
-            (None, _) => CustomControl::new(name, Cubic::new),
+            Kind::Reno => CustomControl::new(name, |_| Reno::default()),
+            Kind::Cubic => CustomControl::new(name, Cubic::new),
         }
     }
 }
+
+const NEEDED: &str = "a congestion control has on_ack(feedback) and on_loss(feedback)";
 
 /// Bound methods of a control written in Python.
 struct Methods {
@@ -143,27 +162,14 @@ struct Methods {
 
 impl Methods {
     fn of(py: Python<'_>, name: &str, control: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let optional = |method: &str| PyResult::Ok(control.getattr_opt(method)?.map(Bound::unbind));
-        let needed = |method: &str| {
-            let missing = || {
-                errors::contract(
-                    py,
-                    format!(
-                        "{name} has no method {method}; a congestion control has on_ack(feedback) and on_loss(feedback)"
-                    ),
-                    None,
-                )
-            };
-            optional(method)?.ok_or_else(missing)
-        };
-        let loss = needed("on_loss")?;
-        let mark = optional("on_mark")?;
-        let timeout = optional("on_timeout")?;
+        let loss = needed(control, name, "on_loss", NEEDED)?;
+        let mark = optional(control, "on_mark")?;
+        let timeout = optional(control, "on_timeout")?;
         Ok(Self {
-            ack: needed("on_ack")?,
+            ack: needed(control, name, "on_ack", NEEDED)?,
             mark: mark.unwrap_or_else(|| loss.clone_ref(py)),
             timeout: timeout.unwrap_or_else(|| loss.clone_ref(py)),
-            limited: optional("on_limited")?,
+            limited: optional(control, "on_limited")?,
             loss,
         })
     }
@@ -181,11 +187,16 @@ struct PythonControl {
 impl PythonControl {
     fn new(name: &Arc<str>, make: &Py<PyAny>, fault: &Fault) -> Self {
         let methods = Python::attach(|py| {
-            make.bind(py)
-                .call0()
-                .and_then(|control| Methods::of(py, name, &control))
+            let control = make.bind(py).call0()?;
+            Methods::of(py, name, &control)
         });
-        let methods = methods.map_err(|error| fault.raise(error)).ok();
+        let methods = match methods {
+            Ok(methods) => Some(methods),
+            Err(error) => {
+                fault.raise(error);
+                None
+            }
+        };
         Self {
             name: Arc::clone(name),
             methods,
@@ -202,24 +213,20 @@ impl PythonControl {
         feedback: &roundelay_tcp::Feedback,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
-        let method = method(self.methods.as_ref().filter(|_| !self.fault.is_over())?)?;
+        if self.fault.is_over() {
+            return None;
+        }
+        let method = method(self.methods.as_ref()?)?;
         self.calls += 1;
-        Python::attach(|py| {
-            let result = Py::new(py, Feedback(*feedback))
-                .and_then(|feedback| read(&method.bind(py).call1((feedback,))?));
-            result
-                .map_err(|error| {
-                    let feedback = Feedback(*feedback).__repr__();
-                    drop(error.add_note(
-                        py,
-                        format!(
-                            "in call {} of {}: {name}({feedback})",
-                            self.calls, self.name
-                        ),
-                    ));
-                    self.fault.raise(error);
-                })
-                .ok()
+        Python::attach(|py| match answer(py, method, feedback, read) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                let shown = Feedback(*feedback).__repr__();
+                let note = format!("in call {} of {}: {name}({shown})", self.calls, self.name);
+                drop(error.add_note(py, note));
+                self.fault.raise(error);
+                None
+            }
         })
     }
 
@@ -239,33 +246,39 @@ impl PythonControl {
     }
 }
 
+/// What a method returns to the feedback, read by `read`.
+fn answer<R>(
+    py: Python<'_>,
+    method: &Py<PyAny>,
+    feedback: &roundelay_tcp::Feedback,
+    read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
+) -> PyResult<R> {
+    let feedback = Py::new(py, Feedback(*feedback))?;
+    let returned = method.bind(py).call1((feedback,))?;
+    read(&returned)
+}
+
 /// The bytes that a method returned, rounded down.
 fn bytes(returned: &Bound<'_, PyAny>, class: &str, method: &str, least: u64) -> PyResult<u64> {
     let py = returned.py();
-    let legal = format!("{least} to {MAX_WINDOW} bytes");
-    let wrong = |given: &str| {
-        let message = format!(
-            "{class}: {method} returned {given}; expected a window, a number of bytes: legal range {legal}"
-        );
-        Err(errors::contract(py, message, Some((given, &legal))))
-    };
-    let number: f64 = match returned.extract() {
-        Ok(number) => number,
+    let given = match returned.extract::<f64>() {
+        Ok(number) if (least as f64..=MAX_WINDOW as f64).contains(&number) => {
+            return Ok(number as u64);
+        }
+        Ok(_) => returned.str()?.to_string(),
+        Err(_) if returned.is_none() => "None".to_owned(),
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
-            return wrong(&if returned.is_none() {
-                "None".to_owned()
-            } else {
-                returned.get_type().name()?.to_string()
-            });
+            returned.get_type().name()?.to_string()
         }
         // An integer beyond the range of floats.
-        Err(_) => return wrong(&returned.repr()?.to_string()),
+        Err(_) => returned.repr()?.to_string(),
     };
-    if (least as f64..=MAX_WINDOW as f64).contains(&number) {
-        Ok(number as u64)
-    } else {
-        wrong(&returned.str()?.to_string())
-    }
+    let legal = format!("{least} to {MAX_WINDOW} bytes");
+    let message = format!(
+        "{class}: {method} returned {given}; expected a window, a number of bytes: legal range \
+         {legal}"
+    );
+    Err(errors::contract(py, message, Some((&given, &legal))))
 }
 
 impl CongestionControl for PythonControl {

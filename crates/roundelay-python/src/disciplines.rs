@@ -9,45 +9,53 @@ use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, ParameterInfo};
 /// All disciplines: a dictionary each, with a list of parameters.
 #[pyfunction]
 pub(crate) fn disciplines(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    AnyDiscipline::all()
-        .iter()
-        .map(|discipline| described(py, discipline))
-        .collect()
+    let mut all = Vec::new();
+    for discipline in AnyDiscipline::all() {
+        all.push(described(py, &discipline)?);
+    }
+    Ok(all)
 }
 
 fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound<'py, PyDict>> {
     let info = discipline.info();
-    let (linux, linux_flows) = match info.linux {
-        Linux::Absent => (None, None),
-        Linux::Qdisc { name, flows, .. } => (Some(name), Some(flows)),
-    };
-    let linux_flows = linux_flows.map(|flows| match flows {
-        LinuxFlows::Unread => "unread",
-        LinuxFlows::Hashed => "hashed",
-        LinuxFlows::Exact => "exact",
-        LinuxFlows::Classes => "classes",
-    });
+    let mut linux = None;
+    let mut linux_flows = None;
+    if let Linux::Qdisc { name, flows, .. } = info.linux {
+        linux = Some(name);
+        linux_flows = Some(match flows {
+            LinuxFlows::Unread => "unread",
+            LinuxFlows::Hashed => "hashed",
+            LinuxFlows::Exact => "exact",
+            LinuxFlows::Classes => "classes",
+        });
+    }
+    let mut parameters = Vec::new();
+    for parameter in &info.parameters {
+        parameters.push(parameter_of(py, parameter)?);
+    }
     let Limit { packets, bytes } = info.default_limit;
-    let some = |number: u64| (number != u64::MAX).then_some(number);
-    let all = PyDict::new(py);
-    all.set_item("name", info.name)?;
-    all.set_item("about", info.about)?;
-    all.set_item("source", info.source)?;
-    all.set_item("linux", linux)?;
-    all.set_item("linux_flows", linux_flows)?;
-    all.set_item("weighted", info.weighted)?;
-    all.set_item("reorders", info.reorders)?;
-    all.set_item("complexity", info.complexity)?;
-    all.set_item("interior", info.interior)?;
-    all.set_item("default_limit_packets", some(packets))?;
-    all.set_item("default_limit_bytes", some(bytes))?;
-    let parameters: Vec<_> = info
-        .parameters
-        .iter()
-        .map(|parameter| parameter_of(py, parameter))
-        .collect::<PyResult<_>>()?;
-    all.set_item("parameters", parameters)?;
-    Ok(all)
+    let entry = PyDict::new(py);
+    entry.set_item("name", info.name)?;
+    entry.set_item("about", info.about)?;
+    entry.set_item("source", info.source)?;
+    entry.set_item("linux", linux)?;
+    entry.set_item("linux_flows", linux_flows)?;
+    entry.set_item("weighted", info.weighted)?;
+    entry.set_item("reorders", info.reorders)?;
+    entry.set_item("complexity", info.complexity)?;
+    entry.set_item("interior", info.interior)?;
+    entry.set_item("default_limit_packets", limited(packets))?;
+    entry.set_item("default_limit_bytes", limited(bytes))?;
+    entry.set_item("parameters", parameters)?;
+    Ok(entry)
+}
+
+/// None for no limit, which is the largest number in a [`Limit`].
+fn limited(limit: u64) -> Option<u64> {
+    match limit {
+        u64::MAX => None,
+        limit => Some(limit),
+    }
 }
 
 fn parameter_of<'py>(py: Python<'py>, parameter: &ParameterInfo) -> PyResult<Bound<'py, PyDict>> {
@@ -64,15 +72,15 @@ fn parameter_of<'py>(py: Python<'py>, parameter: &ParameterInfo) -> PyResult<Bou
         Kind::Switch => ("switch", &[]),
     };
     let has_range = parameter.kind.has_range();
-    let all = PyDict::new(py);
-    all.set_item("name", parameter.name)?;
-    all.set_item("about", parameter.about)?;
-    all.set_item("kind", kind)?;
-    all.set_item("default", &parameter.value)?;
-    all.set_item("minimum", has_range.then_some(&parameter.range.0))?;
-    all.set_item("maximum", has_range.then_some(&parameter.range.1))?;
-    all.set_item("choices", words)?;
-    all.set_item("unit", parameter.kind.bare_unit())?;
-    all.set_item("legal", parameter.legal())?;
-    Ok(all)
+    let entry = PyDict::new(py);
+    entry.set_item("name", parameter.name)?;
+    entry.set_item("about", parameter.about)?;
+    entry.set_item("kind", kind)?;
+    entry.set_item("default", &parameter.value)?;
+    entry.set_item("minimum", has_range.then_some(&parameter.range.0))?;
+    entry.set_item("maximum", has_range.then_some(&parameter.range.1))?;
+    entry.set_item("choices", words)?;
+    entry.set_item("unit", parameter.kind.bare_unit())?;
+    entry.set_item("legal", parameter.legal())?;
+    Ok(entry)
 }

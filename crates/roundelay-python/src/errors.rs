@@ -1,5 +1,6 @@
 //! The command's errors as Python exceptions.
 
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use roundelay::Fault;
@@ -39,20 +40,16 @@ pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
         fault.line(),
     );
     let about_options = (kind, options, value);
-    let made = MAKE
-        .import(py, "roundelay._errors", "of_command")
-        .and_then(|make| make.call1((about_fault, about_options)));
-    made.map_or_else(|error| error, PyErr::from_value)
+    let fields = (about_fault, about_options);
+    made(&MAKE, py, "roundelay._errors", "of_command", fields)
 }
 
 /// `roundelay.ContractError`: a scheduler or a congestion control written in Python broke the
 /// contract. `detail`: the wrong value and the legal ones.
 pub(crate) fn contract(py: Python<'_>, message: String, detail: Option<(&str, &str)>) -> PyErr {
     let (given, legal) = detail.unzip();
-    let made = CONTRACT
-        .import(py, "roundelay._errors", "contract")
-        .and_then(|make| make.call1((message, given, legal)));
-    made.map_or_else(|error| error, PyErr::from_value)
+    let fields = (message, given, legal);
+    made(&CONTRACT, py, "roundelay._errors", "contract", fields)
 }
 
 /// The exception for a name that is not in a list.
@@ -72,28 +69,46 @@ pub(crate) fn usage(py: Python<'_>, message: String, given: &str, legal: &str) -
 /// The exception for a number that is out of range.
 pub(crate) fn out_of_range(name: &str, given: &Bound<'_, PyAny>, legal: &str) -> PyErr {
     // Python writes no integer with more than 4300 digits.
-    let text = given
-        .str()
-        .map_or_else(|_| "a longer number".to_owned(), |text| text.to_string());
-    usage(
-        given.py(),
-        format!("{name} {text}: legal range {legal}"),
-        &text,
-        legal,
-    )
+    let text = match given.str() {
+        Ok(text) => text.to_string(),
+        Err(_) => "a longer number".to_owned(),
+    };
+    let message = format!("{name} {text}: legal range {legal}");
+    usage(given.py(), message, &text, legal)
 }
 
 /// The exception for an argument that has another type.
 pub(crate) fn wrong_type(name: &str, expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let raised = WRONG_TYPE
-        .import(given.py(), "roundelay._words", "wrong_type")
-        .and_then(|raise| raise.call1((name, expected, given)));
-    raised.map_or_else(|error| error, PyErr::from_value)
+    let fields = (name, expected, given);
+    made(
+        &WRONG_TYPE,
+        given.py(),
+        "roundelay._words",
+        "wrong_type",
+        fields,
+    )
 }
 
 fn wrong(py: Python<'_>, message: String, given: &str, legal: &str, meant: Option<&str>) -> PyErr {
-    let made = USAGE
-        .import(py, "roundelay._errors", "usage")
-        .and_then(|make| make.call1((message, given, legal, meant)));
-    made.map_or_else(|error| error, PyErr::from_value)
+    let fields = (message, given, legal, meant);
+    made(&USAGE, py, "roundelay._errors", "usage", fields)
+}
+
+/// The exception that a function of the package makes of these fields. If the function itself fails,
+/// its own exception.
+fn made<'py>(
+    function: &PyOnceLock<Py<PyAny>>,
+    py: Python<'py>,
+    module: &str,
+    name: &str,
+    fields: impl PyCallArgs<'py>,
+) -> PyErr {
+    let exception = match function.import(py, module, name) {
+        Ok(function) => function.call1(fields),
+        Err(error) => return error,
+    };
+    match exception {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
 }

@@ -1,6 +1,6 @@
 //! What schedulers written in Python raise, and the request to stop that follows.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use roundelay_cli::call::{Notes, Stop};
@@ -30,21 +30,10 @@ impl Fault {
         self.stop.is_requested() || self.outer.as_ref().is_some_and(Stop::is_requested)
     }
 
-    /// The exception as text, with its notes.
-    pub(crate) fn message(&self) -> Option<String> {
+    /// Takes the exception, and gives its text with its notes.
+    pub(crate) fn take_message(&self) -> Option<String> {
         let error = self.take()?;
-        Some(Python::attach(|py| {
-            let notes = error
-                .value(py)
-                .getattr("__notes__")
-                .and_then(|notes| notes.extract::<Vec<String>>());
-            let note = notes.map(|notes| notes.join("; ")).unwrap_or_default();
-            if note.is_empty() {
-                error.to_string()
-            } else {
-                format!("{error} ({note})")
-            }
-        }))
+        Some(Python::attach(|py| text_with_notes(py, &error)))
     }
 
     pub(crate) const fn stop(&self) -> &Stop {
@@ -56,17 +45,28 @@ impl Fault {
     }
 
     pub(crate) fn take(&self) -> Option<PyErr> {
-        self.first
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.first().take()
     }
 
     pub(crate) fn raise(&self, error: PyErr) {
-        self.first
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(error);
+        self.first().get_or_insert(error);
         self.stop.request();
+    }
+
+    fn first(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn text_with_notes(py: Python<'_>, error: &PyErr) -> String {
+    let mut notes: Vec<String> = Vec::new();
+    if let Ok(attribute) = error.value(py).getattr("__notes__") {
+        notes = attribute.extract().unwrap_or_default();
+    }
+    let notes = notes.join("; ");
+    if notes.is_empty() {
+        error.to_string()
+    } else {
+        format!("{error} ({notes})")
     }
 }

@@ -15,6 +15,7 @@ mod control;
 mod disciplines;
 mod errors;
 mod fault;
+mod methods;
 mod own;
 mod packet;
 mod results;
@@ -86,13 +87,12 @@ mod _native {
     #[pyfunction]
     fn papers(py: Python<'_>) -> PyResult<Vec<([String; 5], bool)>> {
         let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
-        let tuple = |item: call::PaperItem| {
-            (
-                [item.paper, item.item, item.title, item.label, item.about],
-                item.runs,
-            )
-        };
-        Ok(items.into_iter().map(tuple).collect())
+        let mut papers = Vec::new();
+        for item in items {
+            let texts = [item.paper, item.item, item.title, item.label, item.about];
+            papers.push((texts, item.runs));
+        }
+        Ok(papers)
     }
 
     /// A command's options with what each takes: `path`, `value` or nothing (`switch`).

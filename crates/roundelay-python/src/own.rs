@@ -16,6 +16,7 @@ use roundelay_cli::call;
 use roundelay_conformance::Checked;
 
 use crate::fault::Fault;
+use crate::methods::{needed, optional};
 use crate::packet::{Packet, not_before};
 use crate::{errors, work};
 
@@ -61,31 +62,25 @@ impl Own {
         limit: &str,
         reads: Vec<String>,
     ) -> PyResult<Self> {
-        let spec = call::queue(&format!("fifo limit {limit}"));
-        let limit = spec
-            .map_err(|_| {
-                errors::usage(
-                    py,
-                    format!("{name}: limit {limit}: expected {LIMITS}"),
-                    limit,
-                    LIMITS,
-                )
-            })?
-            .limit_or_default();
+        let spec = call::queue(&format!("fifo limit {limit}")).map_err(|_| {
+            let message = format!("{name}: limit {limit}: expected {LIMITS}");
+            errors::usage(py, message, limit, LIMITS)
+        })?;
+        let limit = spec.limit_or_default();
         let mut priority = Priority::Unread;
         let mut times = Times::Unread;
         for word in &reads {
-            let known = READS.map(|(known, ..)| known);
-            let (_, of_packet, time) = READS
-                .into_iter()
-                .find(|(known, ..)| known == word)
-                .ok_or_else(|| errors::unknown(py, "field in reads", word, &known))?;
-            priority = if of_packet == Priority::Unread {
-                priority
-            } else {
-                of_packet
+            let mut known = READS.into_iter();
+            let Some((_, of_packet, time)) = known.find(|(known, ..)| known == word) else {
+                let known = READS.map(|(known, ..)| known);
+                return Err(errors::unknown(py, "field in reads", word, &known));
             };
-            times = if time == Times::Unread { times } else { time };
+            if of_packet != Priority::Unread {
+                priority = of_packet;
+            }
+            if time != Times::Unread {
+                times = time;
+            }
         }
         Ok(Self {
             name: kept(name),
@@ -131,12 +126,15 @@ impl Own {
 fn kept(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.get(text).copied().unwrap_or_else(|| {
-        let text: &'static str = Box::leak(text.to_owned().into_boxed_str());
-        kept.insert(text);
-        text
-    })
+    if let Some(text) = kept.get(text) {
+        return text;
+    }
+    let text: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    kept.insert(text);
+    text
 }
+
+const NEEDED: &str = "a scheduler has enqueue(packet, now) and dequeue(now)";
 
 /// Bound methods of a scheduler written in Python. All after the first two are optional.
 struct Methods {
@@ -151,33 +149,16 @@ struct Methods {
 }
 
 impl Methods {
-    fn of(py: Python<'_>, name: &str, scheduler: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let needed = |method: &str| {
-            let missing = || {
-                errors::contract(
-                    py,
-                    format!(
-                        "{name} has no method {method}; a scheduler has enqueue(packet, now) and dequeue(now)"
-                    ),
-                    None,
-                )
-            };
-            scheduler
-                .getattr_opt(method)?
-                .map(Bound::unbind)
-                .ok_or_else(missing)
-        };
-        let optional =
-            |method: &str| PyResult::Ok(scheduler.getattr_opt(method)?.map(Bound::unbind));
+    fn of(name: &str, scheduler: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self {
-            enqueue: needed("enqueue")?,
-            dequeue: needed("dequeue")?,
-            evict: optional("evict")?,
-            take_dropped: optional("take_dropped")?,
-            ready_at: optional("ready_at")?,
-            set_flow: optional("set_flow")?,
-            remove_flow: optional("remove_flow")?,
-            set_link_rate: optional("set_link_rate")?,
+            enqueue: needed(scheduler, name, "enqueue", NEEDED)?,
+            dequeue: needed(scheduler, name, "dequeue", NEEDED)?,
+            evict: optional(scheduler, "evict")?,
+            take_dropped: optional(scheduler, "take_dropped")?,
+            ready_at: optional(scheduler, "ready_at")?,
+            set_flow: optional(scheduler, "set_flow")?,
+            remove_flow: optional(scheduler, "remove_flow")?,
+            set_link_rate: optional(scheduler, "set_link_rate")?,
         })
     }
 }
@@ -208,22 +189,23 @@ struct PythonScheduler {
 impl PythonScheduler {
     fn new(name: &'static str, make: &Py<PyAny>, reorders: bool, seed: u64, fault: Fault) -> Self {
         let methods = Python::attach(|py| {
-            make.bind(py)
-                .call1((seed,))
-                .and_then(|scheduler| Methods::of(py, name, &scheduler))
+            let scheduler = make.bind(py).call1((seed,))?;
+            Methods::of(name, &scheduler)
         });
-        let methods = methods.map_err(|error| fault.raise(error)).ok();
-        let waiting = Vec::new();
-        let backlog = Backlog::default();
-        let limit = Limit::UNBOUNDED;
-        let sent = (!reorders).then(HashMap::new);
+        let methods = match methods {
+            Ok(methods) => Some(methods),
+            Err(error) => {
+                fault.raise(error);
+                None
+            }
+        };
         Self {
             name,
             methods,
-            waiting,
-            backlog,
-            limit,
-            sent,
+            waiting: Vec::new(),
+            backlog: Backlog::default(),
+            limit: Limit::UNBOUNDED,
+            sent: if reorders { None } else { Some(HashMap::new()) },
             held: None,
             dropped: VecDeque::new(),
             now: Instant::ZERO,
@@ -234,7 +216,10 @@ impl PythonScheduler {
 
     /// The methods, unless the scheduler is dead.
     fn methods(&self) -> Option<&Methods> {
-        self.methods.as_ref().filter(|_| !self.fault.is_over())
+        if self.fault.is_over() {
+            return None;
+        }
+        self.methods.as_ref()
     }
 
     fn is_dead(&self) -> bool {
@@ -243,19 +228,15 @@ impl PythonScheduler {
 
     /// Raises an exception with a note on the call.
     fn fail(&self, py: Python<'_>, error: PyErr, call: &str) {
-        drop(error.add_note(
-            py,
-            format!("in call {} of {}: {call}", self.calls, self.name),
-        ));
+        let note = format!("in call {} of {}: {call}", self.calls, self.name);
+        drop(error.add_note(py, note));
         self.fault.raise(error);
     }
 
+    /// Raises `ContractError`: a call broke the contract.
     fn broken(&self, py: Python<'_>, call: &str, what: &str) {
-        self.fault.raise(errors::contract(
-            py,
-            format!("{}: call {}, {call}: {what}", self.name, self.calls),
-            None,
-        ));
+        let message = format!("{}: call {}, {call}: {what}", self.name, self.calls);
+        self.fault.raise(errors::contract(py, message, None));
     }
 
     /// Whether one more packet with this length is beyond the limit.
@@ -297,26 +278,22 @@ impl PythonScheduler {
         call: &str,
     ) -> Option<Departure> {
         let Ok(packet) = returned.cast::<Packet>() else {
-            let kind = returned
-                .get_type()
-                .name()
-                .map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-            self.broken(
-                py,
-                call,
-                &format!("returned {kind}; expected a packet that waits, or None"),
-            );
+            let kind = match returned.get_type().name() {
+                Ok(name) => name.to_string(),
+                Err(_) => "an object".to_owned(),
+            };
+            let what = format!("returned {kind}; expected a packet that waits, or None");
+            self.broken(py, call, &what);
             return None;
         };
         let handle = packet.get().handle();
-        let slot = self.waiting.get_mut(handle.index());
-        let Some((_, number)) = slot.and_then(|slot| slot.take_if(|(kept, _)| kept.is(packet)))
-        else {
-            self.broken(
-                py,
-                call,
-                "returned a packet that does not wait: sent before, or of another queue",
-            );
+        let waiting = match self.waiting.get_mut(handle.index()) {
+            Some(slot) => slot.take_if(|(kept, _)| kept.is(packet)),
+            None => None,
+        };
+        let Some((_, number)) = waiting else {
+            let what = "returned a packet that does not wait: sent before, or of another queue";
+            self.broken(py, call, what);
             return None;
         };
         if is_sent {
@@ -356,45 +333,75 @@ impl PythonScheduler {
     fn dequeued(&mut self, py: Python<'_>, now: Instant) -> Option<Departure> {
         let call = format!("dequeue(now={})", seconds(now));
         let departure = self.ask(py, |methods| Some(&methods.dequeue), Some(now), &call);
-        if departure.is_none() && self.backlog.packets > 0 && !self.is_dead() {
-            while let Some(dropped) = self.ask(
-                py,
-                |methods| methods.take_dropped.as_ref(),
-                None,
-                "take_dropped()",
-            ) {
-                self.dropped.push_back(dropped);
-            }
-            if self.backlog.is_empty() || self.is_dead() {
-                return None;
-            }
-            let why = match self
-                .methods()
-                .is_some_and(|methods| methods.ready_at.is_some())
-            {
-                false => "there is no method ready_at",
-                // A driver that is told no later time would never ask again.
-                true if self.ready_at().is_none_or(|ready| ready <= now) => {
-                    "ready_at names no later time"
-                }
-                true => return None,
-            };
-            self.broken(
-                py,
-                &call,
-                &format!(
-                    "returned None although {} packets wait, and {why}",
-                    self.backlog.packets
-                ),
-            );
+        if departure.is_some() || self.backlog.packets == 0 || self.is_dead() {
+            return departure;
         }
-        departure
+        while let Some(dropped) = self.ask_dropped(py) {
+            self.dropped.push_back(dropped);
+        }
+        if self.backlog.is_empty() || self.is_dead() {
+            return None;
+        }
+        if let Some(why) = self.why_idling_is_wrong(now) {
+            let packets = self.backlog.packets;
+            let what = format!("returned None although {packets} packets wait, and {why}");
+            self.broken(py, &call, &what);
+        }
+        None
+    }
+
+    /// Asks for a packet that the class has dropped.
+    fn ask_dropped(&mut self, py: Python<'_>) -> Option<Departure> {
+        self.ask(
+            py,
+            |methods| methods.take_dropped.as_ref(),
+            None,
+            "take_dropped()",
+        )
+    }
+
+    /// Why the class may not leave the link idle although packets wait. None: it names a later time.
+    fn why_idling_is_wrong(&self, now: Instant) -> Option<&'static str> {
+        let Some(Methods {
+            ready_at: Some(_), ..
+        }) = self.methods()
+        else {
+            return Some("there is no method ready_at");
+        };
+        match self.ready_at() {
+            Some(ready) if ready > now => None,
+            // A driver that is told no later time would never ask again.
+            _ => Some("ready_at names no later time"),
+        }
     }
 }
 
 /// A time for Python.
 pub(crate) fn seconds(at: Instant) -> f64 {
     at.as_picos() as f64 / 1e12
+}
+
+/// The time that the method `ready_at` returns.
+fn ready_time(method: &Bound<'_, PyAny>) -> PyResult<Option<Instant>> {
+    let ready = method.call0()?;
+    if ready.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(not_before("ready_at", &ready)?))
+}
+
+/// Offers a packet to the method `enqueue`. None if it refuses the packet.
+fn offer(
+    enqueue: &Bound<'_, PyAny>,
+    packet: Inner<Handle>,
+    now: Instant,
+) -> PyResult<Option<Py<Packet>>> {
+    let shown = Py::new(enqueue.py(), Packet::new(packet, None))?;
+    let result = enqueue.call1((&shown, seconds(now)))?;
+    if is_refusal(&result) {
+        return Ok(None);
+    }
+    Ok(Some(shown))
 }
 
 /// Whether the result of `enqueue` is False, a refusal. None and True accept the packet.
@@ -421,27 +428,14 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
         }
         self.calls += 1;
         let accepted = Python::attach(|py| {
-            let shown = Py::new(py, Packet::new(packet, None));
-            let methods = self.methods()?;
-            let result = shown.and_then(|shown| {
-                Ok((
-                    methods.enqueue.bind(py).call1((&shown, seconds(now)))?,
-                    shown,
-                ))
-            });
-            match result {
-                Ok((result, shown)) => (!is_refusal(&result)).then_some(shown),
+            let enqueue = self.methods()?.enqueue.bind(py);
+            match offer(enqueue, packet, now) {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     let Inner { flow, len, .. } = packet;
-                    self.fail(
-                        py,
-                        error,
-                        &format!(
-                            "enqueue(Packet(flow={}, length={len}), now={})",
-                            flow.0,
-                            seconds(now)
-                        ),
-                    );
+                    let shown = format!("Packet(flow={}, length={len})", flow.0);
+                    let call = format!("enqueue({shown}, now={})", seconds(now));
+                    self.fail(py, error, &call);
                     None
                 }
             }
@@ -477,21 +471,17 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             if self.methods()?.evict.is_none() {
                 let departure = self.dequeued(py, self.now);
                 if departure.is_none() && !self.is_dead() {
-                    let what = "no packet to drop: the class has no method evict, and dequeue returned None";
+                    let what = "no packet to drop: the class has no method evict, and dequeue \
+                                returned None";
                     self.broken(py, "evict()", what);
                 }
                 return departure;
             }
             let evicted = self.ask(py, |methods| methods.evict.as_ref(), None, "evict()");
             if evicted.is_none() && !self.is_dead() {
-                self.broken(
-                    py,
-                    "evict()",
-                    &format!(
-                        "returned None although {} packets wait",
-                        self.backlog.packets
-                    ),
-                );
+                let packets = self.backlog.packets;
+                let what = format!("returned None although {packets} packets wait");
+                self.broken(py, "evict()", &what);
             }
             evicted
         })
@@ -507,17 +497,12 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
 
     fn ready_at(&self) -> Option<Instant> {
         let method = self.methods()?.ready_at.as_ref()?;
-        Python::attach(|py| {
-            let ready = method.bind(py).call0();
-            let ready = ready.and_then(|ready| {
-                (!ready.is_none())
-                    .then(|| not_before("ready_at", &ready))
-                    .transpose()
-            });
-            ready.unwrap_or_else(|error| {
+        Python::attach(|py| match ready_time(method.bind(py)) {
+            Ok(ready) => ready,
+            Err(error) => {
                 self.fail(py, error, "ready_at()");
                 None
-            })
+            }
         })
     }
 
@@ -526,23 +511,17 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             return Some((dropped, DropReason::Early));
         }
         self.methods()?.take_dropped.as_ref()?;
-        let dropped = Python::attach(|py| {
-            self.ask(
-                py,
-                |methods| methods.take_dropped.as_ref(),
-                None,
-                "take_dropped()",
-            )
-        })?;
+        let dropped = Python::attach(|py| self.ask_dropped(py))?;
         Some((dropped, DropReason::Early))
     }
 }
 
 impl Control for PythonScheduler {
     fn set_link_rate(&mut self, rate: Rate) {
-        let Some(method) = self
-            .methods()
-            .and_then(|methods| methods.set_link_rate.as_ref())
+        let Some(Methods {
+            set_link_rate: Some(method),
+            ..
+        }) = self.methods()
         else {
             return;
         };
@@ -558,32 +537,32 @@ impl Control for PythonScheduler {
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        let Some(method) = self.methods().and_then(|methods| methods.set_flow.as_ref()) else {
+        let Some(Methods {
+            set_flow: Some(method),
+            ..
+        }) = self.methods()
+        else {
             return Ok(());
         };
+        let FlowId(flow) = flow;
+        let FlowConfig {
+            weight,
+            max_packet_len,
+        } = config;
         Python::attach(|py| {
-            if let Err(error) =
-                method
-                    .bind(py)
-                    .call1((flow.0, config.weight, config.max_packet_len))
-            {
-                self.fail(
-                    py,
-                    error,
-                    &format!(
-                        "set_flow({}, {}, {})",
-                        flow.0, config.weight, config.max_packet_len
-                    ),
-                );
+            if let Err(error) = method.bind(py).call1((flow, weight, max_packet_len)) {
+                let call = format!("set_flow({flow}, {weight}, {max_packet_len})");
+                self.fail(py, error, &call);
             }
         });
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(method) = self
-            .methods()
-            .and_then(|methods| methods.remove_flow.as_ref())
+        let Some(Methods {
+            remove_flow: Some(method),
+            ..
+        }) = self.methods()
         else {
             return;
         };
@@ -617,10 +596,9 @@ pub(crate) fn check(py: Python<'_>, own: &Own) -> PyResult<(usize, usize, usize,
             dropped,
             refused,
         }) => Ok((calls, sent, dropped, refused)),
-        Err(broken) => Err(errors::contract(
-            py,
-            format!("{}: {broken}", own.name),
-            None,
-        )),
+        Err(broken) => {
+            let message = format!("{}: {broken}", own.name);
+            Err(errors::contract(py, message, None))
+        }
     }
 }

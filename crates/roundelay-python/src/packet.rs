@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
-use roundelay::{Duration, Ecn, Handle, Instant, Packet as Inner, Slack};
+use roundelay::{Ecn, Handle, Instant, Packet as Inner, Slack};
 
 use crate::arguments::number;
 use crate::errors;
@@ -108,7 +108,10 @@ impl Packet {
     /// When the receiver needs the packet, in seconds. None without a deadline.
     #[getter]
     fn deadline(&self) -> Option<f64> {
-        (self.inner.deadline != Instant::MAX).then(|| self.inner.deadline.as_picos() as f64 / PICOS)
+        match self.inner.deadline {
+            Instant::MAX => None,
+            deadline => Some(deadline.as_picos() as f64 / PICOS),
+        }
     }
 
     /// Whether the packet may be marked instead of dropped (ECN).
@@ -167,8 +170,14 @@ pub(crate) fn fields<T>(
     deadline: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Inner<T>> {
     let ecn = if ecn { Ecn::Capable } else { Ecn::NotCapable };
-    let slack = slack.map_or(Ok(packet.slack), slack_of)?;
-    let deadline = deadline.map_or(Ok(Instant::MAX), |deadline| instant("deadline", deadline))?;
+    let slack = match slack {
+        Some(slack) => slack_of(slack)?,
+        None => packet.slack,
+    };
+    let deadline = match deadline {
+        Some(deadline) => instant("deadline", deadline)?,
+        None => Instant::MAX,
+    };
     Ok(Inner {
         ecn,
         priority,
@@ -187,9 +196,5 @@ fn slack_of(given: &Bound<'_, PyAny>) -> PyResult<Slack> {
             "-9223372 to 9223372 s",
         ));
     }
-    Ok(if picos < 0.0 {
-        Slack::from_picos(picos as i64)
-    } else {
-        Slack::of(Duration::from_picos(picos as u64))
-    })
+    Ok(Slack::from_picos(picos as i64))
 }

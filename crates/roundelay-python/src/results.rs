@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use roundelay::schedulers::AnyDiscipline;
 use roundelay_cli::call::{self, CustomControl, Host, Text};
 use roundelay_report::{
     COMPARED, Document, Replayed, SIMULATED, TableOf, TableStyle, document, json,
@@ -33,23 +34,23 @@ pub(crate) fn host(fault: &Fault, given: Given) -> Host {
 /// A scheduler of your own, with its number among the disciplines of the arguments.
 type NumberedOwn<'py> = (usize, PyRef<'py, Own>);
 
-fn put(
-    own: &[NumberedOwn<'_>],
-    fault: &Fault,
-) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
-    own.iter()
-        .map(|(number, own)| (*number, own.discipline(fault)))
-        .collect()
+fn disciplines_of(own: &[NumberedOwn<'_>], fault: &Fault) -> Vec<(usize, AnyDiscipline)> {
+    let mut disciplines = Vec::new();
+    for (number, own) in own {
+        disciplines.push((*number, own.discipline(fault)));
+    }
+    disciplines
 }
 
 /// A congestion control, and its source's name.
 type Chosen<'py> = (String, PyRef<'py, Control>);
 
-fn custom(controls: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomControl)> {
+fn controls_of(chosen: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomControl)> {
+    let mut controls = Vec::new();
+    for (source, control) in chosen {
+        controls.push((source, control.custom(fault)));
+    }
     controls
-        .into_iter()
-        .map(|(source, control)| (source, control.custom(fault)))
-        .collect()
 }
 
 /// Version, seed and hash of the configuration or the scenario.
@@ -75,15 +76,27 @@ struct Kept {
     tables: Vec<(String, Py<Table>)>,
 }
 
+/// Rows of the table with this name.
+///
+/// # Errors
+/// `KeyError`: no table has the name.
 fn rows<R>(
     py: Python<'_>,
     tables: &[&TableOf<R>],
     results: &R,
     name: &str,
     metadata: &Metadata,
-) -> Option<PyResult<Py<Table>>> {
-    let table = tables.iter().find(|table| table.name == name)?;
-    Some(Table::new(&table.rows(results), metadata).and_then(|table| Py::new(py, table)))
+) -> PyResult<Py<Table>> {
+    for table in tables {
+        if table.name == name {
+            return Py::new(py, Table::new(&table.rows(results), metadata)?);
+        }
+    }
+    Err(no_table(name))
+}
+
+fn no_table(name: &str) -> PyErr {
+    PyKeyError::new_err(name.to_owned())
 }
 
 impl Form {
@@ -133,7 +146,7 @@ impl Form {
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
-        let table = match self {
+        match self {
             Self::Compared(compared) => rows(
                 py,
                 &COMPARED,
@@ -142,14 +155,16 @@ impl Form {
                 &compared.metadata,
             ),
             Self::Ran(ran) => rows(py, &SIMULATED, &ran.simulated, name, &ran.metadata),
-            Self::Replayed(_) => None,
-            Self::Kept(kept) => kept
-                .tables
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, table)| Ok(table.clone_ref(py))),
-        };
-        table.unwrap_or_else(|| Err(PyKeyError::new_err(name.to_owned())))
+            Self::Replayed(_) => Err(no_table(name)),
+            Self::Kept(kept) => {
+                for (known, table) in &kept.tables {
+                    if known == name {
+                        return Ok(table.clone_ref(py));
+                    }
+                }
+                Err(no_table(name))
+            }
+        }
     }
 }
 
@@ -187,16 +202,13 @@ impl Outcome {
             let document = document.expect("plain data with string keys always serialises");
             (form.json(), form.html(), document)
         });
-        let table = |name: &str| Ok((name.to_owned(), form.table(slf.py(), name)?));
-        let tables = form
-            .tables()
-            .into_iter()
-            .map(table)
-            .collect::<PyResult<_>>()?;
-        Ok((
-            slf.get_type(),
-            (texts.0, texts.1, texts.2, form.metadata(), tables),
-        ))
+        let mut tables = Vec::new();
+        for name in form.tables() {
+            tables.push((name.to_owned(), form.table(slf.py(), name)?));
+        }
+        let (json, html, document) = texts;
+        let parts = (json, html, document, form.metadata(), tables);
+        Ok((slf.get_type(), parts))
     }
 
     /// What `--json` prints.
@@ -212,9 +224,10 @@ impl Outcome {
     /// The printed report.
     #[pyo3(signature = (width = None))]
     fn text(&self, py: Python<'_>, width: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-        let width = width
-            .map(|width| whole("width", width, 0..=u16::MAX))
-            .transpose()?;
+        let width = match width {
+            Some(width) => Some(whole("width", width, 0..=u16::MAX)?),
+            None => None,
+        };
         Ok(py.detach(|| {
             self.0.document().text(TableStyle {
                 color: false,
@@ -253,7 +266,7 @@ pub(crate) fn compare(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
-    let own = put(&own, &fault);
+    let own = disciplines_of(&own, &fault);
     let host = host(&fault, None);
     let report = Report::new(&host.gauge, progress);
     let compared = work::run(py, &fault, &report, || call::compare(words, &host, &own))?;
@@ -275,9 +288,9 @@ pub(crate) fn simulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
-    let own = put(&own, &fault);
+    let own = disciplines_of(&own, &fault);
     let host = Host {
-        controls: custom(controls, &fault),
+        controls: controls_of(controls, &fault),
         ..host(&fault, given)
     };
     let report = Report::new(&host.gauge, progress);
@@ -300,7 +313,7 @@ pub(crate) fn replay(
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
     let host = Host {
-        controls: custom(controls, &fault),
+        controls: controls_of(controls, &fault),
         ..host(&fault, given)
     };
     let report = Report::new(&host.gauge, progress);

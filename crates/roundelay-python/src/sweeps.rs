@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -15,8 +15,7 @@ use crate::fault::Fault;
 use crate::own::Own;
 use crate::results::{Given, host};
 use crate::tables::Table;
-use crate::work;
-use crate::work::Report;
+use crate::work::{self, Report};
 
 /// Classes written in Python for the runs of a sweep: schedulers by name, congestion controls by
 /// source, and the versions of both.
@@ -50,24 +49,32 @@ impl Classes {
         let queues = Arc::clone(&self.queues);
         let controls = Arc::clone(&self.controls);
         let stop = stop.clone();
-        let make = move || {
-            let fault = Fault::of_run(&stop);
-            call::Parts {
-                disciplines: queues
-                    .iter()
-                    .map(|own| own.get().discipline(&fault))
-                    .collect(),
-                controls: controls
-                    .iter()
-                    .map(|(source, control)| (source.clone(), control.get().custom(&fault)))
-                    .collect(),
-                failure: Box::new(move || fault.message()),
-            }
-        };
         OwnParts {
-            make: Arc::new(make),
+            make: Arc::new(move || parts_of_run(&queues, &controls, &stop)),
             versions: self.versions.clone(),
         }
+    }
+}
+
+/// Parts for one run of the sweep with this stop.
+fn parts_of_run(
+    queues: &[Py<Own>],
+    controls: &[(String, Py<Control>)],
+    stop: &Stop,
+) -> call::Parts {
+    let fault = Fault::of_run(stop);
+    let mut disciplines = Vec::new();
+    for own in queues {
+        disciplines.push(own.get().discipline(&fault));
+    }
+    let mut custom = Vec::new();
+    for (source, control) in controls {
+        custom.push((source.clone(), control.get().custom(&fault)));
+    }
+    call::Parts {
+        disciplines,
+        controls: custom,
+        failure: Box::new(move || fault.take_message()),
     }
 }
 
@@ -99,7 +106,8 @@ pub(crate) fn sweep(
     let fault = Fault::default();
     let host = sweeping(&fault, given, classes);
     let report = Report::new(&host.gauge, progress);
-    work::run(py, &fault, &report, || call::sweep(words, &host)).map(Swept)
+    let summary = work::run(py, &fault, &report, || call::sweep(words, &host))?;
+    Ok(Swept(summary))
 }
 
 #[pymethods]
@@ -133,17 +141,29 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A call that a signal ends: the dataset may be locked by another process.
+    /// A call on the open session. It may wait for another process that has locked the dataset, so a
+    /// signal ends it.
     fn with<R: Send>(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&mut Option<command::Session>) -> Option<Result<R, Failure>> + Send,
+        call: impl FnOnce(&command::Session) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let work =
-            || call(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner)).transpose();
-        work::run(py, &self.fault, &Report::default(), work)?
-            .ok_or_else(|| PyRuntimeError::new_err("the sweep has ended"))
+        let result = work::run(py, &self.fault, &Report::default(), || {
+            match &*self.locked() {
+                Some(session) => Ok(Some(call(session)?)),
+                None => Ok(None),
+            }
+        })?;
+        result.ok_or_else(has_ended)
     }
+
+    fn locked(&self) -> MutexGuard<'_, Option<command::Session>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn has_ended() -> PyErr {
+    PyRuntimeError::new_err("the sweep has ended")
 }
 
 #[pymethods]
@@ -170,31 +190,28 @@ impl Session {
 
     /// The runs to do, each as a text for `sweep_task`.
     fn tasks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, |session| session.as_ref().map(command::Session::tasks))
+        self.with(py, command::Session::tasks)
     }
 
     /// Adds a result to the dataset. If a run has a result already, the second one is ignored.
     fn commit(&self, py: Python<'_>, result: &[u8]) -> PyResult<()> {
-        self.with(py, |session| {
-            session.as_ref().map(|session| session.commit(result))
-        })
+        self.with(py, |session| session.commit(result))
     }
 
     /// Notes a failed task.
     fn failed(&self, py: Python<'_>, task: &str, message: &str) -> PyResult<()> {
-        self.with(py, |session| {
-            session
-                .as_ref()
-                .map(|session| session.failed(task, message))
-        })
+        self.with(py, |session| session.failed(task, message))
     }
 
     /// Completes the dataset.
     fn finish(&self, py: Python<'_>) -> PyResult<Swept> {
-        self.with(py, |session| {
-            session.take().map(|session| session.finish(true))
-        })
-        .map(Swept)
+        let summary = work::run(py, &self.fault, &Report::default(), || {
+            match self.locked().take() {
+                Some(session) => Ok(Some(session.finish(true)?)),
+                None => Ok(None),
+            }
+        })?;
+        summary.map(Swept).ok_or_else(has_ended)
     }
 }
 

@@ -33,15 +33,11 @@ impl Table {
         let fields: Vec<_> = table.header.iter().map(field).collect();
         let metadata: HashMap<_, _> = metadata.iter().cloned().collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        let batch = |columns: &Vec<report::Column>| {
-            RecordBatch::try_new(schema.clone(), columns.iter().map(array).collect())
-        };
-        let batches = table
-            .batches
-            .iter()
-            .map(batch)
-            .collect::<Result<_, ArrowError>>()
-            .map_err(failed)?;
+        let mut batches = Vec::new();
+        for columns in &table.batches {
+            let arrays = columns.iter().map(array).collect();
+            batches.push(RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?);
+        }
         Ok(Self { schema, batches })
     }
 }
@@ -56,44 +52,74 @@ pub(crate) enum Cell {
 
 /// An array of whole numbers, of numbers or of texts, depending on the values.
 fn array_of(cells: &[Option<Cell>]) -> ArrayRef {
-    let given = || cells.iter().flatten();
-    if given().any(|cell| matches!(cell, Cell::Text(_))) {
-        let text = |cell: &Cell| match cell {
-            Cell::Whole(value) => value.to_string(),
-            Cell::Number(value) => value.to_string(),
-            Cell::Text(value) => value.clone(),
-        };
-        return Arc::new(
-            cells
-                .iter()
-                .map(|cell| cell.as_ref().map(text))
-                .collect::<StringArray>(),
-        );
+    let mut has_whole = false;
+    let mut has_number = false;
+    let mut has_text = false;
+    for cell in cells.iter().flatten() {
+        match cell {
+            Cell::Whole(_) => has_whole = true,
+            Cell::Number(_) => has_number = true,
+            Cell::Text(_) => has_text = true,
+        }
     }
-    let whole = |cell: &Option<Cell>| match cell {
-        None => Some(None),
-        Some(Cell::Whole(value)) => Some(Some(*value)),
-        Some(_) => None,
-    };
-    if let Some(values) = cells
-        .iter()
-        .map(whole)
-        .collect::<Option<Int64Array>>()
-        .filter(|_| given().next().is_some())
-    {
-        return Arc::new(values);
+    if has_text {
+        Arc::new(texts(cells))
+    } else if has_whole && !has_number {
+        Arc::new(whole_numbers(cells))
+    } else {
+        Arc::new(numbers(cells))
     }
-    let number = |cell: &Cell| match cell {
-        Cell::Whole(value) => *value as f64,
-        Cell::Number(value) => *value,
-        Cell::Text(_) => f64::NAN,
-    };
-    Arc::new(
-        cells
-            .iter()
-            .map(|cell| cell.as_ref().map(number))
-            .collect::<Float64Array>(),
-    )
+}
+
+fn texts(cells: &[Option<Cell>]) -> StringArray {
+    let mut values = Vec::new();
+    for cell in cells {
+        values.push(match cell {
+            None => None,
+            Some(Cell::Whole(value)) => Some(value.to_string()),
+            Some(Cell::Number(value)) => Some(value.to_string()),
+            Some(Cell::Text(value)) => Some(value.clone()),
+        });
+    }
+    StringArray::from(values)
+}
+
+/// The cells that are whole numbers. The others are missing.
+fn whole_numbers(cells: &[Option<Cell>]) -> Int64Array {
+    let mut values = Vec::new();
+    for cell in cells {
+        values.push(match cell {
+            Some(Cell::Whole(value)) => Some(*value),
+            _ => None,
+        });
+    }
+    Int64Array::from(values)
+}
+
+/// The cells that are numbers. The others are missing.
+fn numbers(cells: &[Option<Cell>]) -> Float64Array {
+    let mut values = Vec::new();
+    for cell in cells {
+        values.push(match cell {
+            Some(Cell::Whole(value)) => Some(*value as f64),
+            Some(Cell::Number(value)) => Some(*value),
+            Some(Cell::Text(_)) | None => None,
+        });
+    }
+    Float64Array::from(values)
+}
+
+/// An array of whole numbers or of numbers if all texts are such, else of texts.
+fn array_of_texts(texts: &[&str]) -> ArrayRef {
+    let whole: Result<Vec<i64>, _> = texts.iter().map(|text| text.parse()).collect();
+    if let Ok(whole) = whole {
+        return Arc::new(Int64Array::from(whole));
+    }
+    let numbers: Result<Vec<f64>, _> = texts.iter().map(|text| text.parse()).collect();
+    if let Ok(numbers) = numbers {
+        return Arc::new(Float64Array::from(numbers));
+    }
+    Arc::new(StringArray::from(texts.to_vec()))
 }
 
 /// A point of a sweep: keys with values, and rows.
@@ -103,37 +129,23 @@ impl Table {
     /// Rows of a sweep. Swept keys are columns of whole numbers, of numbers or of texts, because
     /// readers of Hive's folders take them so.
     pub(crate) fn of_sweep(points: &[Point]) -> PyResult<Self> {
-        let keys: Vec<&str> = points.first().map_or_else(Vec::new, |(labels, _)| {
-            labels.iter().map(|(key, _)| key.as_str()).collect()
-        });
         let mut fields: Vec<Field> = Vec::new();
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        for (number, key) in keys.iter().enumerate() {
-            let values: Vec<&str> = points
-                .iter()
-                .flat_map(|(labels, rows)| rows.iter().map(move |_| labels[number].1.as_str()))
-                .collect();
-            let whole: Option<Vec<i64>> = values.iter().map(|value| value.parse().ok()).collect();
-            let plain = || {
-                values
-                    .iter()
-                    .map(|value| value.parse().ok())
-                    .collect::<Option<Vec<f64>>>()
-            };
-            let array: ArrayRef = match whole {
-                Some(whole) => Arc::new(Int64Array::from(whole)),
-                None => plain().map_or_else(
-                    || Arc::new(StringArray::from(values.clone())) as ArrayRef,
-                    |plain| Arc::new(Float64Array::from(plain)),
-                ),
-            };
-            fields.push(Field::new(*key, array.data_type().clone(), false));
+        let keys = points.first().map_or(&[][..], |(labels, _)| labels);
+        for (number, (key, _)) in keys.iter().enumerate() {
+            let mut values = Vec::new();
+            for (labels, rows) in points {
+                let (_, value) = &labels[number];
+                values.extend(std::iter::repeat_n(value.as_str(), rows.len()));
+            }
+            let array = array_of_texts(&values);
+            fields.push(Field::new(key, array.data_type().clone(), false));
             arrays.push(array);
         }
-        let rows: Vec<report::SweepRow> = points
-            .iter()
-            .flat_map(|(_, rows)| rows.iter().cloned())
-            .collect();
+        let mut rows = Vec::new();
+        for (_, of_point) in points {
+            rows.extend_from_slice(of_point);
+        }
         let table = report::sweep_table(&rows);
         fields.extend(table.header.iter().map(field));
         arrays.extend(table.batches[0].iter().map(array));
@@ -184,12 +196,13 @@ impl Table {
     /// A table with named columns, equally long.
     #[new]
     fn of_columns(columns: Vec<(String, Vec<Option<Cell>>)>) -> PyResult<Self> {
-        let arrays: Vec<ArrayRef> = columns.iter().map(|(_, cells)| array_of(cells)).collect();
-        let fields: Vec<_> = columns
-            .iter()
-            .zip(&arrays)
-            .map(|((name, _), array)| Field::new(name, array.data_type().clone(), true))
-            .collect();
+        let mut fields = Vec::new();
+        let mut arrays = Vec::new();
+        for (name, cells) in &columns {
+            let array = array_of(cells);
+            fields.push(Field::new(name, array.data_type().clone(), true));
+            arrays.push(array);
+        }
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?;
         Ok(Self {
@@ -219,11 +232,8 @@ impl Table {
 
     /// The columns' names.
     fn names(&self) -> Vec<&str> {
-        self.schema
-            .fields()
-            .iter()
-            .map(|field| field.name().as_str())
-            .collect()
+        let fields = self.schema.fields().iter();
+        fields.map(|field| field.name().as_str()).collect()
     }
 
     /// A column's values, None where there is none.
@@ -240,34 +250,27 @@ impl Table {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Pickled<'py>,))> {
-        let field = |field: &Arc<Field>| {
-            (
-                field.name().clone(),
-                field.data_type().to_string(),
-                field.is_nullable(),
-            )
-        };
-        let bytes = |buffer: &Buffer| PyBytes::new(py, buffer);
-        let array = |array: &ArrayRef| {
-            let data = array.to_data();
-            let bits = data.nulls().map(|bits| bytes(&bits.inner().sliced()));
-            (data.len(), bits, data.buffers().iter().map(bytes).collect())
-        };
-        let batches = self
-            .batches
-            .iter()
-            .map(|batch| batch.columns().iter().map(array).collect())
-            .collect();
-        let fields = self.schema.fields().iter().map(field).collect();
-        let metadata = self
-            .schema
-            .metadata()
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let mut columns = Vec::new();
+        for field in self.schema.fields() {
+            let name = field.name().clone();
+            let kind = field.data_type().to_string();
+            columns.push((name, kind, field.is_nullable()));
+        }
+        let mut metadata = BTreeMap::new();
+        for (name, value) in self.schema.metadata() {
+            metadata.insert(name.clone(), value.clone());
+        }
+        let mut batches = Vec::new();
+        for batch in &self.batches {
+            let mut arrays = Vec::new();
+            for array in batch.columns() {
+                arrays.push(pickled(py, array));
+            }
+            batches.push(arrays);
+        }
         Ok((
             py.import("roundelay._native")?.getattr("table")?,
-            ((fields, metadata, batches),),
+            ((columns, metadata, batches),),
         ))
     }
 
@@ -293,48 +296,59 @@ type Pickled<'py> = (
 /// It is no table.
 #[pyfunction]
 pub(crate) fn table(pickled: Pickled<'_>) -> PyResult<Table> {
-    let (fields, metadata, batches) = pickled;
-    let field = |(name, kind, is_optional): (String, String, bool)| {
-        Ok(Field::new(name, kind.parse()?, is_optional))
-    };
-    let fields: Vec<Field> = fields
-        .into_iter()
-        .map(field)
-        .collect::<Result<_, ArrowError>>()
-        .map_err(failed)?;
-    let schema = Arc::new(Schema::new_with_metadata(
-        fields,
-        HashMap::from_iter(metadata),
-    ));
-    // A copy, aligned.
-    let buffer = |bytes: Bound<'_, PyBytes>| Buffer::from(bytes.as_bytes());
-    let array = |(field, (len, bits, buffers)): (&Arc<Field>, PickledArray<'_>)| {
-        let buffers = buffers.into_iter().map(buffer).collect();
-        ArrayData::try_new(
-            field.data_type().clone(),
-            len,
-            bits.map(buffer),
-            0,
-            buffers,
-            Vec::new(),
-        )
-        .map(make_array)
-    };
-    let batch = |columns: Vec<_>| {
-        let arrays = schema
-            .fields()
-            .iter()
-            .zip(columns)
-            .map(array)
-            .collect::<Result<_, ArrowError>>()?;
-        RecordBatch::try_new(schema.clone(), arrays)
-    };
-    let batches = batches
-        .into_iter()
-        .map(batch)
-        .collect::<Result<_, ArrowError>>()
-        .map_err(failed)?;
-    Ok(Table { schema, batches })
+    let (columns, metadata, batches) = pickled;
+    let mut fields = Vec::new();
+    for (name, kind, is_optional) in columns {
+        let kind: DataType = kind.parse().map_err(failed)?;
+        fields.push(Field::new(name, kind, is_optional));
+    }
+    let metadata = HashMap::from_iter(metadata);
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let mut taken_out = Vec::new();
+    for arrays in batches {
+        let batch = unpickled_batch(&schema, arrays).map_err(failed)?;
+        taken_out.push(batch);
+    }
+    Ok(Table {
+        schema,
+        batches: taken_out,
+    })
+}
+
+fn unpickled_batch(
+    schema: &SchemaRef,
+    pickled: Vec<PickledArray<'_>>,
+) -> Result<RecordBatch, ArrowError> {
+    let mut arrays = Vec::new();
+    for (field, pickled) in schema.fields().iter().zip(pickled) {
+        arrays.push(unpickled(field.data_type(), pickled)?);
+    }
+    RecordBatch::try_new(schema.clone(), arrays)
+}
+
+fn pickled<'py>(py: Python<'py>, array: &ArrayRef) -> PickledArray<'py> {
+    let data = array.to_data();
+    let bits = data
+        .nulls()
+        .map(|bits| PyBytes::new(py, &bits.inner().sliced()));
+    let mut buffers = Vec::new();
+    for buffer in data.buffers() {
+        buffers.push(PyBytes::new(py, buffer));
+    }
+    (data.len(), bits, buffers)
+}
+
+fn unpickled(kind: &DataType, pickled: PickledArray<'_>) -> Result<ArrayRef, ArrowError> {
+    let (len, bits, bytes) = pickled;
+    let bits = bits.map(|bits| aligned(&bits));
+    let buffers = bytes.iter().map(aligned).collect();
+    let data = ArrayData::try_new(kind.clone(), len, bits, 0, buffers, Vec::new())?;
+    Ok(make_array(data))
+}
+
+/// A copy of the bytes, aligned as Arrow wants it.
+fn aligned(bytes: &Bound<'_, PyBytes>) -> Buffer {
+    Buffer::from(bytes.as_bytes())
 }
 
 fn append(all: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
@@ -342,7 +356,10 @@ fn append(all: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
     macro_rules! push {
         ($($kind:ty),*) => {
             $(if let Some(values) = any.downcast_ref::<$kind>() {
-                return values.iter().try_for_each(|value| all.append(value));
+                for value in values {
+                    all.append(value)?;
+                }
+                return Ok(());
             })*
         };
     }

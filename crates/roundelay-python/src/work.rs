@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct Report {
     gauge: Gauge,
     to: Option<Py<PyAny>>,
-    told: AtomicU64,
+    reported: AtomicU64,
 }
 
 impl Report {
@@ -30,19 +30,20 @@ impl Report {
         Self {
             gauge: gauge.clone(),
             to,
-            told: AtomicU64::new(0),
+            reported: AtomicU64::new(0),
         }
     }
 
     /// Calls the function, if there is progress.
     fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(to) = &self.to else {
+            return Ok(());
+        };
         let (done, whole) = self.gauge.read();
-        match &self.to {
-            Some(to) if whole > 0 && done > self.told.swap(done, Ordering::Relaxed) => {
-                to.call1(py, (done.min(whole), whole)).map(drop)
-            }
-            _ => Ok(()),
+        if whole > 0 && done > self.reported.swap(done, Ordering::Relaxed) {
+            to.call1(py, (done.min(whole), whole))?;
         }
+        Ok(())
     }
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn run<R: Send>(
     work: impl FnOnce() -> Result<R, Failure> + Send,
 ) -> PyResult<R> {
     let stop = fault.stop();
-    let (outcome, signal) = py.detach(|| waiting(stop, report, work));
+    let (outcome, signal) = py.detach(|| run_beside(stop, report, work));
     if let Some(error) = signal.or_else(|| fault.take()) {
         return Err(error);
     }
@@ -75,13 +76,19 @@ pub(crate) fn run<R: Send>(
         Err(_) => Err(PyRuntimeError::new_err(
             "the computation panicked; its message is on standard error",
         )),
-        Ok(Ok(result)) => report.tell(py).map(|()| result),
-        Ok(Err(failure)) if failure.is_stopped() => Err(PyKeyboardInterrupt::new_err(())),
+        Ok(Ok(result)) => {
+            report.tell(py)?;
+            Ok(result)
+        }
+        Ok(Err(failure)) if failure.is_stopped_by_caller() => Err(PyKeyboardInterrupt::new_err(())),
         Ok(Err(failure)) => Err(errors::exception(py, &failure)),
     }
 }
 
-fn waiting<R: Send>(
+/// Runs `work` on a thread of its own, while this thread asks for signals and reports progress.
+/// Returns the work's result, and the first exception of a signal handler or of the function for
+/// progress.
+fn run_beside<R: Send>(
     stop: &Stop,
     report: &Report,
     work: impl FnOnce() -> R + Send,
@@ -91,13 +98,16 @@ fn waiting<R: Send>(
         let worker = scope.spawn(move || {
             // Dropped at the end, also by a panic.
             let _ending = ending;
+            // As in `with_state`: the thread keeps its Python state while it works.
             Python::attach(|py| py.detach(work))
         });
         let mut signal = None;
         while has_ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-            if let Err(error) =
-                Python::attach(|py| py.check_signals().and_then(|()| report.tell(py)))
-            {
+            let checked = Python::attach(|py| {
+                py.check_signals()?;
+                report.tell(py)
+            });
+            if let Err(error) = checked {
                 stop.request();
                 signal.get_or_insert(error);
             }

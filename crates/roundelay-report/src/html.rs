@@ -130,7 +130,7 @@ fn figures(advised: &Advised) -> String {
     let Some(result) = comparison.disciplines.get(best) else {
         return String::new();
     };
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     for (place, outcome) in result.kinds.iter().enumerate() {
         let (Some(p99), true) = (outcome.p99, outcome.kind != Kind::Bulk) else {
             continue;
@@ -141,17 +141,17 @@ fn figures(advised: &Advised) -> String {
         {
             beside = format!("<small>{} under fifo</small>", escape(&seconds(theirs)));
         }
-        told.push(format!(
+        entries.push(format!(
             "    <div><dt>p99 delay, {}</dt><dd>{}{beside}</dd></div>",
             escape(outcome.kind.name()),
             escape(&seconds(p99))
         ));
     }
-    told.truncate(MOST_FIGURES);
-    if told.is_empty() {
+    entries.truncate(MOST_FIGURES);
+    if entries.is_empty() {
         return String::new();
     }
-    format!("  <dl class=\"figures\">\n{}\n  </dl>", told.join("\n"))
+    format!("  <dl class=\"figures\">\n{}\n  </dl>", entries.join("\n"))
 }
 
 /// What we say about the load, with the command that goes with it. Before the verdict this is that

@@ -278,7 +278,8 @@ impl Replayed {
             1 => " 1 packet was dropped: this is not in the schedule, and not sent in the replay."
                 .to_owned(),
             dropped => format!(
-                " {} packets were dropped: these are not in the schedule, and not sent in the replay.",
+                " {} packets were dropped: these are not in the schedule, and not sent in the \
+                 replay.",
                 count(dropped)
             ),
         };

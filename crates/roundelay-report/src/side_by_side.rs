@@ -63,14 +63,14 @@ fn are_many(cut_off: u64, all: u64) -> bool {
     cut_off as f64 > MOST_INCOMPLETE * all as f64
 }
 
-/// A figure for groups, in words.
-pub(crate) struct Told {
+/// The figure by which a group's queues are compared, in words.
+pub(crate) struct Criterion {
     pub(crate) figure: &'static Figure<GroupResult>,
     pub(crate) words: &'static str,
     is_better_if_more: bool,
 }
 
-impl Told {
+impl Criterion {
     fn new(name: &'static str, words: &'static str, is_better_if_more: bool) -> Self {
         Self {
             figure: named(SOURCE, name),
@@ -193,13 +193,13 @@ impl SideBySide {
     }
 
     /// The figure that tells how a group fares under all queues alike.
-    fn told(&self, group: usize) -> Told {
-        let told = Told::of(self.group(group));
+    fn criterion(&self, group: usize) -> Criterion {
+        let criterion = Criterion::of(self.group(group));
         let mut queues = 0..self.queues.len();
         if queues.any(|queue| self.cuts_transfers_off(queue, group)) {
-            return Told::new("throughput", "throughput", true);
+            return Criterion::new("throughput", "throughput", true);
         }
-        told
+        criterion
     }
 
     /// How many of a group's transfers the end of the runs cut off, where these are many.
@@ -221,54 +221,57 @@ impl SideBySide {
     }
 
     fn verdict(&self, group: usize) -> Verdict {
-        let told = self.told(group);
+        let criterion = self.criterion(group);
         let mut differences = Vec::new();
         for queue in 1..self.queues.len() {
-            differences.push(self.difference([0, queue], group, told.figure));
+            differences.push(self.difference([0, queue], group, criterion.figure));
         }
         Verdict {
             group: self.group(group).name.clone(),
-            figure: told.figure.name,
+            figure: criterion.figure.name,
             differences,
-            text: self.sentence(group, &told) + &self.cut_off_text(group),
+            text: self.sentence(group, &criterion) + &self.cut_off_text(group),
         }
     }
 
     /// The best queue for a group, and the others that are as good as the replicas can tell.
-    fn sentence(&self, group: usize, told: &Told) -> String {
+    fn sentence(&self, group: usize, criterion: &Criterion) -> String {
         let name = clean(&self.group(group).name);
         let mut means = Vec::new();
         for queue in 0..self.queues.len() {
-            if let Some(mean) = self.mean(queue, group, told.figure) {
+            if let Some(mean) = self.mean(queue, group, criterion.figure) {
                 means.push((queue, mean.mean));
             }
         }
         means.sort_by(|(_, one), (_, other)| {
-            if told.is_better_if_more {
+            if criterion.is_better_if_more {
                 other.total_cmp(one)
             } else {
                 one.total_cmp(other)
             }
         });
         let [(best, _), .., (worst, _)] = means[..] else {
-            return format!("{name}: at most one of the queues has a {}.", told.words);
+            return format!(
+                "{name}: at most one of the queues has a {}.",
+                criterion.words
+            );
         };
         let mut alike = Vec::new();
         for (queue, _) in &means[1..] {
-            if !is_sure(self.difference([best, *queue], group, told.figure)) {
+            if !is_sure(self.difference([best, *queue], group, criterion.figure)) {
                 alike.push(clean(&self.queues[*queue].queue));
             }
         }
-        let value = interval_text(self.mean(best, group, told.figure), |value| {
-            told.figure.unit.text(value)
+        let value = interval_text(self.mean(best, group, criterion.figure), |value| {
+            criterion.figure.unit.text(value)
         });
         let queue = clean(&self.queues[best].queue);
-        let words = told.words;
+        let words = criterion.words;
         if self.first().replicas.len() == 1 {
             let (worst, other) = means[means.len() - 1];
             return format!(
                 "{name}: {words} {value} under {queue}, {} under {}, of one seed.",
-                told.figure.unit.text(other),
+                criterion.figure.unit.text(other),
                 clean(&self.queues[worst].queue)
             );
         }
@@ -283,9 +286,9 @@ impl SideBySide {
             format!(" (and not surely worse under {})", alike.join(", "))
         };
         let worst_queue = clean(&self.queues[worst].queue);
-        let less = self.difference([worst, best], group, told.figure);
+        let less = self.difference([worst, best], group, criterion.figure);
         let less = percent(less.map_or(0.0, |difference| difference.mean.abs()));
-        let direction = if told.is_better_if_more {
+        let direction = if criterion.is_better_if_more {
             "more"
         } else {
             "less"
@@ -309,11 +312,13 @@ impl SideBySide {
             let mut alike = Vec::new();
             for (group, verdict) in self.verdicts.iter().enumerate() {
                 let name = clean(&verdict.group);
-                let told = self.told(group);
+                let criterion = self.criterion(group);
                 let difference = verdict.differences[queue - 1];
                 if !is_sure(difference) {
                     alike.push(name);
-                } else if difference.is_some_and(|by| (by.mean > 0.0) == told.is_better_if_more) {
+                } else if difference
+                    .is_some_and(|by| (by.mean > 0.0) == criterion.is_better_if_more)
+                {
                     better.push(name);
                 } else {
                     worse.push(name);
@@ -377,7 +382,7 @@ impl SideBySide {
     }
 
     fn table(&self, group: usize) -> Section {
-        let told = self.told(group);
+        let criterion = self.criterion(group);
         let numbers: Vec<usize> = (0..self.queues.len()).collect();
         let mut columns = vec![Column::of(
             clean(&self.group(group).name),
@@ -385,10 +390,10 @@ impl SideBySide {
             |queue| clean(&self.queues[*queue].queue),
         )];
         // What the sentence is about comes first, and gives way last.
-        let mut figures = vec![told];
+        let mut figures = vec![criterion];
         for figure in [
-            Told::new("delay_p99", "p99 delay", false),
-            Told::new("throughput", "throughput", true),
+            Criterion::new("delay_p99", "p99 delay", false),
+            Criterion::new("throughput", "throughput", true),
         ] {
             if figure.figure.name != figures[0].figure.name {
                 figures.push(figure);
@@ -428,15 +433,15 @@ impl SideBySide {
     fn charts(&self) -> Vec<Chart> {
         let mut charts = Vec::new();
         for group in 0..self.groups().min(MOST_CHARTS) {
-            let told = self.told(group);
+            let criterion = self.criterion(group);
             let mut means = Vec::new();
             let mut longest = 0.0_f64;
             for queue in 0..self.queues.len() {
-                let mean = self.mean(queue, group, told.figure);
+                let mean = self.mean(queue, group, criterion.figure);
                 longest = longest.max(mean.map_or(0.0, |mean| mean.mean));
                 means.push(mean);
             }
-            let (unit, per_unit) = match told.figure.unit {
+            let (unit, per_unit) = match criterion.figure.unit {
                 Unit::Seconds if longest >= 1.0 => ("s", 1.0),
                 Unit::Seconds => ("ms", 1e3),
                 _ => ("Mbit/s", 1e-6),
@@ -454,14 +459,14 @@ impl SideBySide {
                 }
             }
             charts.push(Chart {
-                title: format!("{}: {}", clean(&self.group(group).name), told.words),
+                title: format!("{}: {}", clean(&self.group(group).name), criterion.words),
                 x: Axis {
                     label: "queue of routers".to_owned(),
                     names,
                     ..Axis::default()
                 },
                 y: Axis {
-                    label: format!("{}, {unit}", told.words),
+                    label: format!("{}, {unit}", criterion.words),
                     ..Axis::default()
                 },
                 curves: vec![Curve {

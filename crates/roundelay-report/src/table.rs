@@ -418,12 +418,15 @@ fn short_names(all: &[DisciplineResult]) -> Vec<String> {
     cut_apart(&names, 20, cut)
 }
 
+/// `fifo`, or the first discipline if `fifo` is not compared.
+fn plain_queue(disciplines: &[DisciplineResult]) -> Option<&DisciplineResult> {
+    let plain = disciplines.iter().find(|result| result.name == "fifo");
+    plain.or(disciplines.first())
+}
+
 /// The largest heavy flows, and the light flows with the largest delay in a plain queue.
 fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
-    let mut disciplines = comparison.disciplines.iter();
-    let plain = disciplines
-        .find(|result| result.name == "fifo")
-        .or(comparison.disciplines.first());
+    let plain = plain_queue(&comparison.disciplines);
     let mut light = Vec::new();
     let mut heavy = Vec::new();
     for (flow, facts) in comparison.flows.iter().enumerate() {
@@ -436,8 +439,11 @@ fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
     }
     heavy.sort_by_key(|&flow| std::cmp::Reverse(comparison.flows[flow].bytes));
     light.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    heavy.truncate((FLOWS / 2).max(FLOWS.saturating_sub(light.len())));
-    light.truncate(FLOWS - heavy.len());
+    // Half the rows for each, and what the light flows leave is for the heavy ones, or the reverse.
+    let left_by_light = FLOWS.saturating_sub(light.len());
+    heavy.truncate(left_by_light.max(FLOWS / 2));
+    let left_by_heavy = FLOWS - heavy.len();
+    light.truncate(left_by_heavy);
     let mut chosen = heavy;
     chosen.extend(light.iter().map(|(flow, _)| flow));
     chosen

@@ -224,12 +224,14 @@ fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
             "the first line is not a log's"
         };
         wrong(format!(
-            "not a simulation log: {cut} ({}); expected a file written by `roundelay simulate --log`",
+            "not a simulation log: {cut} ({}); expected a file written by `roundelay simulate \
+             --log`",
             in_line(&error)
         ))
     })?;
     if format != FORMAT {
-        let advice = "write the log anew with `roundelay simulate --log`, or read it with the version that wrote it";
+        let advice = "write the log anew with `roundelay simulate --log`, or read it with the \
+                      version that wrote it";
         return Err(wrong(format!(
             "format {format}, and this version reads {FORMAT}: {advice}"
         )));

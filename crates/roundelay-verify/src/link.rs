@@ -292,7 +292,8 @@ impl LinkState {
         let (packets, largest) = self.late;
         ensure(packets < 64 || largest >= self.record.jitter / 4, || {
             format!(
-                "none of {packets} packets was later than {largest} ps, and the header says {} ps of jitter",
+                "none of {packets} packets was later than {largest} ps, and the header says {} ps \
+                 of jitter",
                 self.record.jitter
             )
         })
@@ -315,7 +316,8 @@ impl LinkState {
         let is_likely = packets == 0 || all * divergence <= 128.0 * std::f64::consts::LN_2;
         ensure(is_likely, || {
             format!(
-                "{lost} of {packets} packets are lost on the wire, and the header says a share of {share}"
+                "{lost} of {packets} packets are lost on the wire, and the header says a share of \
+                 {share}"
             )
         })
     }
@@ -431,7 +433,8 @@ impl LinkState {
                 let unit = if in_bytes { "bytes" } else { "packets" };
                 ensure(bound + Average::ROUNDING >= least as f64, || {
                     format!(
-                        "{queue} drops no packet early: the average queue is {bound:.0} {unit} at most, and min is {least}"
+                        "{queue} drops no packet early: the average queue is {bound:.0} {unit} at \
+                         most, and min is {least}"
                     )
                 })
             }

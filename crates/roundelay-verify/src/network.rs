@@ -465,7 +465,8 @@ impl NetworkState {
         }
         let flow = self.closing.pop_first()?;
         Some(format!(
-            "flow {flow} is finished since {} at the latest, without packets on their way, and is not closed",
+            "flow {flow} is finished since {} at the latest, without packets on their way, and is \
+             not closed",
             self.now
         ))
     }
@@ -609,7 +610,8 @@ impl NetworkState {
             !self.struck.is_empty() || sent == delivered + dropped + lost + on_their_way,
             || {
                 format!(
-                    "{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} lost, and {on_their_way} are on their way"
+                    "{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} \
+                     lost, and {on_their_way} are on their way"
                 )
             },
         )

@@ -277,7 +277,7 @@ impl<'a> Recorder<'a> {
                 if self.queues[flow.index()].is_empty() {
                     self.lags.becomes_backlogged(
                         flow.index(),
-                        self.rest(at.as_picos()).1.round() as u64,
+                        self.on_link(at.as_picos()).1.round() as u64,
                     );
                 }
                 self.queues[flow.index()].push_back(packet);
@@ -303,7 +303,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The flow of the packet on the link at this time, and the bytes of it yet to be sent.
-    fn rest(&self, at: u64) -> (Option<usize>, f64) {
+    fn on_link(&self, at: u64) -> (Option<usize>, f64) {
         let last = match self.departures.last() {
             Some(last) if last.end > at => last,
             _ => return (None, 0.0),
@@ -313,6 +313,8 @@ impl<'a> Recorder<'a> {
         (Some(flow.index()), part * f64::from(len))
     }
 
+    /// Adds a step: the state after a call about this packet. `until`: when the packet has left the
+    /// link, if the call is its departure.
     fn push(
         &mut self,
         at: Instant,
@@ -321,18 +323,26 @@ impl<'a> Recorder<'a> {
         moves: Vec<Move>,
         state: State,
     ) {
-        let (on_link, rest) = self.rest(at.as_picos());
+        let (flow_on_link, unsent_bytes) = self.on_link(at.as_picos());
+        let packet_on_link = match flow_on_link {
+            Some(_) => self.departures.last().map(|last| last.packet),
+            None => None,
+        };
         let mut fluid = Vec::new();
         let mut sent = Vec::new();
         let mut lags = Vec::new();
         let mut worst_lags = Vec::new();
         for flow in 0..self.load.flows.len() {
-            let unsent = if on_link == Some(flow) { rest } else { 0.0 };
+            let unsent = if flow_on_link == Some(flow) {
+                unsent_bytes
+            } else {
+                0.0
+            };
             let lag = self.lags.now(flow);
             fluid.push(self.fluid.served(FlowId(flow as u32)));
             sent.push(self.sent[flow] as f64 - unsent);
             lags.push(lag);
-            // The largest counts once the next packet begins: here the lag of now counts, too.
+            // `worst` takes a lag in only when the next packet begins, so we add the present lag.
             worst_lags.push(self.lags.worst(flow).max(lag));
         }
         self.steps.push(Step {
@@ -343,7 +353,7 @@ impl<'a> Recorder<'a> {
             broken: state.broken(),
             state,
             queues: self.queues.clone(),
-            on_link: on_link.and(self.departures.last()).map(|last| last.packet),
+            on_link: packet_on_link,
             fluid,
             sent,
             lags,

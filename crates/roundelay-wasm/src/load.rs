@@ -69,6 +69,9 @@ pub struct Load {
     pub arrivals: Vec<Arrival>,
 }
 
+/// The rate of a link that the text does not name.
+const DEFAULT_RATE: Rate = Rate::from_bits_per_second(8_000_000).expect("not zero");
+
 /// An error in the text of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
@@ -90,12 +93,8 @@ impl FromStr for Load {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        let rate = Rate::from_bits_per_second(8_000_000).ok_or(LoadError {
-            line: 0,
-            message: String::new(),
-        })?;
         let mut load = Self {
-            rate,
+            rate: DEFAULT_RATE,
             joins_late: false,
             flows: Vec::new(),
             arrivals: Vec::new(),
@@ -226,6 +225,7 @@ fn flow(name: &str, mut words: &[&str]) -> Result<Flow, String> {
     let mut flow = Flow {
         name: name.to_owned(),
         weight: 1,
+        // Not given so far. If it stays so, `finish` takes the longest packet of the text.
         longest: 0,
     };
     if name.len() > 8 || matches!(name, "link" | "join" | "flow") {

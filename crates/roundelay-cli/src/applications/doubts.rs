@@ -78,14 +78,15 @@ pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Opt
     let mut text = format!(
         "{}: this capture cannot tell what senders that react would do, because {}.\n\nPlease take \
          one capture of both directions, on the senders' side of the bottleneck, for a minute in \
-         which the link is busy. Headers suffice:\n\n    tcpdump -i INTERFACE -s 100 -w both.pcap\n",
+         which the link is busy. Headers suffice:\n\n    tcpdump -i INTERFACE -s 100 -w \
+         both.pcap\n",
         applications.name,
         reasons.join(", and because ")
     );
     if Shares::of(applications).half > 0 && !has_round_trip {
         text += "\nOr state the round trip, --round-trip 40ms: completion times are then about 15% \
-                 off, and pauses between requests are lost. Without --react the packets are replayed \
-                 as they were.\n";
+                 off, and pauses between requests are lost. Without --react the packets are \
+                 replayed as they were.\n";
     }
     Some(text)
 }
@@ -112,8 +113,8 @@ fn reasons(applications: &Applications, has_round_trip: bool) -> Vec<String> {
         );
     } else if shares.part(tcp) < FEW {
         reasons.push(format!(
-            "{:.1}% of its bytes in the link's direction are data over TCP, so hardly anything in it \
-             reacts (the other direction may be the one to compare)",
+            "{:.1}% of its bytes in the link's direction are data over TCP, so hardly anything in \
+             it reacts (the other direction may be the one to compare)",
             100.0 * shares.part(tcp)
         ));
     } else if shares.half as f64 > HALF * tcp as f64 && !has_round_trip {

@@ -130,8 +130,8 @@ fn comments(
             percent(shares.limited)
         ),
         format!(
-            "As recorded, without a reaction: {:.0}% of the bytes, and QUIC with {:.0}%, which would \
-             react but shows no acknowledgements.",
+            "As recorded, without a reaction: {:.0}% of the bytes, and QUIC with {:.0}%, which \
+             would react but shows no acknowledgements.",
             percent(shares.recorded),
             percent(shares.quic)
         ),
@@ -154,9 +154,9 @@ fn comments(
     ]);
     if paced > 0 {
         lines.push(format!(
-            "- whether {paced} of the endless connections wanted more: their data waited at the link \
-             all the time, but their senders pace, as BBR does. An application that writes as fast \
-             as this looks the same."
+            "- whether {paced} of the endless connections wanted more: their data waited at the \
+             link all the time, but their senders pace, as BBR does. An application that writes as \
+             fast as this looks the same."
         ));
     }
     if without > 0 {

@@ -177,8 +177,8 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
         let [from, to] = ends(group.is_upload);
         write!(
             sources.text,
-            "\n[[source]]\nname = \"{}\"\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
-             start_jitter = \"{}\"\ntcp = {}\nconnections = [\n{}]\n",
+            "\n[[source]]\nname = \"{}\"\nkind = \"connections\"\nfrom = \"{from}\"\n\
+             to = \"{to}\"\nstart_jitter = \"{}\"\ntcp = {}\nconnections = [\n{}]\n",
             unused(&mut names, &group.name),
             setting.jitter,
             group.tcp(setting),

@@ -18,7 +18,8 @@ pub(crate) struct Bench {
 
     /// Number of flows: 512 (of weight 1), or by weight, as weight:flows (1:32k,2:4k) or
     /// flows-wWEIGHT (500-w1,250-w2); may be repeated
-    #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = read::<FlowSet>)]
+    #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512",
+          value_parser = read::<FlowSet>)]
     pub(crate) flows: Vec<FlowSet>,
 
     /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30); may be
@@ -36,8 +37,8 @@ pub(crate) struct Bench {
     pub(crate) handles: bool,
 
     /// Memory layout of packets: packed or scattered [default: both]
-    #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"], hide_default_value = true,
-          value_parser = read::<Memory>)]
+    #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"],
+          hide_default_value = true, value_parser = read::<Memory>)]
     pub(crate) memory: Vec<Memory>,
 
     /// Packet length in bytes: 1000, 64-1500, imix or trimodal
@@ -46,7 +47,8 @@ pub(crate) struct Bench {
 
     /// How many packets each enqueue or dequeue call takes, 0 to 1024. With 0 you measure the calls
     /// for single packets. May be repeated
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = whole(0_u32..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0",
+          value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
     /// Minimum number of packets in a round; at least one fill and drain of the scheduler [default:
@@ -55,7 +57,8 @@ pub(crate) struct Bench {
     pub(crate) pairs: Option<u64>,
 
     /// Number of rounds; each round measures every discipline
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5, value_parser = whole(1_u16..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5,
+          value_parser = whole(1_u16..=10_000))]
     pub(crate) rounds: u16,
 
     /// Count instructions and cache misses under valgrind, instead of time
@@ -73,11 +76,14 @@ pub(crate) struct Bench {
 
     /// Count the instructions of a --save file again; fail if any cost has changed by more than the
     /// tolerance
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles", "memory", "lengths", "burst", GROUP])]
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles",
+                                "memory", "lengths", "burst", GROUP])]
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: allowed change of a cost, in percent
-    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, default_value_t = 2,
+          requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
     pub(crate) tolerance: u32,
 
     #[command(flatten)]

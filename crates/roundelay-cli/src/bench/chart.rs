@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use roundelay_bench::{FlowSet, Load};
 use roundelay_report::{Axis, Chart, Curve, Point, Scaling, panels};
 
-use super::measured::Measured;
+use super::measured::{Measured, Row};
 use crate::failure::Failure;
 
 /// Draws the measurements side by side on one scale.
@@ -31,47 +31,56 @@ fn charts(measured: &[Measured]) -> Vec<Chart> {
     for Measured { load, rows } in measured {
         let chart = by_title
             .entry(title(load))
-            .or_insert_with_key(|title| Chart {
-                title: title.clone(),
-                x: Axis {
-                    label: "flows".to_owned(),
-                    scaling: Scaling::Doubling,
-                    ..Axis::default()
-                },
-                y: Axis {
-                    label: format!("{} a packet", rows[0].figures[0].0),
-                    scaling: Scaling::Logarithmic,
-                    ..Axis::default()
-                },
-                curves: rows
-                    .iter()
-                    .map(|row| Curve {
-                        name: row.subject.clone(),
-                        ..Curve::default()
-                    })
-                    .collect(),
-                ..Chart::default()
-            });
-        for (curve, row) in chart
-            .curves
-            .iter_mut()
-            .zip(rows)
-            .filter(|(_, row)| row.sends())
-        {
-            curve.points.push(Point {
-                x: load.flows.flows().into(),
-                y: row.gross(),
-                half_width: 0.0,
-            });
+            .or_insert_with_key(|title| empty_chart(title, rows));
+        // Each load measures the same subjects in the same order, so rows and curves correspond.
+        for (curve, row) in chart.curves.iter_mut().zip(rows) {
+            if row.sends() {
+                curve.points.push(Point {
+                    x: load.flows.flows().into(),
+                    y: row.gross(),
+                    half_width: 0.0,
+                });
+            }
         }
     }
-    let mut charts: Vec<Chart> = by_title.into_values().collect();
+    let mut charts = Vec::new();
+    for mut chart in by_title.into_values() {
+        for curve in &mut chart.curves {
+            curve.points.sort_by(|one, other| one.x.total_cmp(&other.x));
+        }
+        // One point is no curve.
+        if chart.curves.iter().any(|curve| curve.points.len() > 1) {
+            charts.push(chart);
+        }
+    }
     charts
-        .iter_mut()
-        .flat_map(|chart| &mut chart.curves)
-        .for_each(|curve| curve.points.sort_by(|one, other| one.x.total_cmp(&other.x)));
-    charts.retain(|chart| chart.curves.iter().any(|curve| curve.points.len() > 1));
-    charts
+}
+
+/// A chart with a curve for each row's subject, all without points.
+fn empty_chart(title: &str, rows: &[Row]) -> Chart {
+    let mut curves = Vec::new();
+    for row in rows {
+        curves.push(Curve {
+            name: row.subject.clone(),
+            ..Curve::default()
+        });
+    }
+    let figure = rows[0].figures[0].0;
+    Chart {
+        title: title.to_owned(),
+        x: Axis {
+            label: "flows".to_owned(),
+            scaling: Scaling::Doubling,
+            ..Axis::default()
+        },
+        y: Axis {
+            label: format!("{figure} a packet"),
+            scaling: Scaling::Logarithmic,
+            ..Axis::default()
+        },
+        curves,
+        ..Chart::default()
+    }
 }
 
 fn title(load: &Load) -> String {
@@ -88,7 +97,6 @@ mod tests {
     use roundelay_bench::{Lengths, Memory, Order, Passed, Pattern};
 
     use super::*;
-    use crate::bench::measured::Row;
 
     fn measured(flows: &str, memory: Memory, cost: f64) -> Measured {
         let load = Load {

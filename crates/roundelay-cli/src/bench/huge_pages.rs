@@ -34,8 +34,9 @@ pub(super) fn insist() -> Result<(), Failure> {
         return Err(start_anew(&tunables));
     }
     Err(Failure::run(format!(
-        "--huge-pages needs Linux with transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise or always) and glibc of at \
-         least 2.35: with {TUNABLES}={tunables} this program has none"
+        "--huge-pages needs Linux with transparent huge pages \
+         (/sys/kernel/mm/transparent_hugepage/enabled: madvise or always) and glibc of at least \
+         2.35: with {TUNABLES}={tunables} this program has none"
     )))
 }
 

@@ -27,7 +27,8 @@ pub(crate) struct Bounds {
     pub(crate) rate: Option<Rate>,
 
     /// Number of links in series, if the file lists none
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(1_u16..=1000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
+          value_parser = whole(1_u16..=1000))]
     pub(crate) hops: u16,
 
     /// Also print the parts of each delay bound, and where each is proven

@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     /// All token buckets together in bytes, if the file states each flow's rate and burst.
     pub(crate) bursts: Option<u64>,
     /// The first flow whose rate or burst the file leaves out.
-    pub(crate) without_bucket: Option<String>,
+    pub(crate) flow_without_bucket: Option<String>,
 }
 
 /// A flow behind a token bucket.
@@ -180,28 +180,27 @@ impl Plan {
             total_weight += u64::from(flow.weight);
             least_weight = least_weight.min(flow.weight);
         }
-        let longest = longest.ok_or_else(|| of_all("no [[flow]]"))?;
+        let longest = longest.ok_or_else(|| fault_of_file("no [[flow]]"))?;
         let hops = hops(&file.hop, longest, defaults)?;
         let slowest = hops.iter().map(|hop| hop.rate).min();
-        let slowest = slowest.ok_or_else(|| of_all("no link"))?;
-        let mut without_bucket = None;
-        let mut bursts: u64 = 0;
-        for flow in &flows {
-            bursts = bursts.saturating_add(flow.burst);
-            if without_bucket.is_none() && !flow.has_bucket {
-                without_bucket = Some(flow.name.clone());
-            }
-        }
+        let slowest = slowest.ok_or_else(|| fault_of_file("no link"))?;
+        let without_bucket = flows.iter().find(|flow| !flow.has_bucket);
+        let flow_without_bucket = without_bucket.map(|flow| flow.name.clone());
+        // The sum is known only if the file states each flow's bucket.
+        let bursts = match flow_without_bucket {
+            Some(_) => None,
+            None => Some(sum_of_bursts(&flows)),
+        };
         let plan = Self {
             flows,
             hops,
             total_weight,
             least_weight,
             slowest,
-            bursts: without_bucket.is_none().then_some(bursts),
-            without_bucket,
+            bursts,
+            flow_without_bucket,
         };
-        plan.check_sum()?;
+        plan.check_sum_of_rates()?;
         if !defaults.has_tree {
             plan.check_rates(&file.flow)?;
         }
@@ -217,7 +216,7 @@ impl Plan {
 
     /// Rejects rates that sum up to more than the slowest link carries, because no queue stays
     /// finite then.
-    fn check_sum(&self) -> Result<(), Located> {
+    fn check_sum_of_rates(&self) -> Result<(), Located> {
         let mut sum: u128 = 0;
         for flow in &self.flows {
             if let Some(rate) = flow.rate {
@@ -226,7 +225,7 @@ impl Plan {
         }
         let slowest = self.slowest;
         if sum > u128::from(slowest.bits_per_second()) {
-            return Err(of_all(format!(
+            return Err(fault_of_file(format!(
                 "the flows' rates add up to {}, more than a link of {slowest} carries",
                 rate_text(sum)
             )));
@@ -244,14 +243,14 @@ impl Plan {
                 continue;
             }
             let legal = format!("1bit to {}", rate_text(share.into()));
-            let told = if share == 0 {
+            let legal_words = if share == 0 {
                 "more than".to_owned()
             } else {
                 format!("legal range {legal},")
             };
             let written = rate.get_ref().0;
             let fault = Fault::new(format!(
-                "rate {written} of flow '{}': {told} its share of a link of {slowest}, {} of {} \
+                "rate {written} of flow '{}': {legal_words} its share of a link of {slowest}, {} of {} \
                  weights",
                 flow.name, flow.weight, self.total_weight
             ));
@@ -267,6 +266,15 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// All token buckets together in bytes.
+fn sum_of_bursts(flows: &[Flow]) -> u64 {
+    let mut sum: u64 = 0;
+    for flow in flows {
+        sum = sum.saturating_add(flow.burst);
+    }
+    sum
 }
 
 /// Bits per second with a unit.
@@ -338,7 +346,7 @@ fn hops(
     let Some(first) = written.first() else {
         let rate = defaults
             .rate
-            .ok_or_else(|| of_all("no [[hop]]: say the link's rate, as in --rate 20mbit"))?;
+            .ok_or_else(|| fault_of_file("no [[hop]]: say the link's rate, as in --rate 20mbit"))?;
         let hop = Hop {
             rate,
             delay: Duration::ZERO,
@@ -390,6 +398,6 @@ impl WrittenHop {
 }
 
 /// A fault of the whole file, which is reported at its first line.
-fn of_all(message: impl Into<Fault>) -> Located {
+fn fault_of_file(message: impl Into<Fault>) -> Located {
     (0..0, message.into())
 }

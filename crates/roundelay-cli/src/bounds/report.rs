@@ -290,7 +290,7 @@ impl Report {
             hops: hops(plan),
             flows: flows(plan),
             disciplines: reports,
-            without_bucket: plan.without_bucket.clone(),
+            without_bucket: plan.flow_without_bucket.clone(),
             has_tree: false,
         })
     }
@@ -320,7 +320,7 @@ impl Report {
                 spec: Some(tree.name().to_owned()),
                 flows: promises,
             }],
-            without_bucket: plan.without_bucket.clone(),
+            without_bucket: plan.flow_without_bucket.clone(),
             has_tree: true,
         })
     }

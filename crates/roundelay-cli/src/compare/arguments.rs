@@ -50,7 +50,8 @@ pub(crate) struct Compare {
 
     /// Minimum length of a packet in bytes, overhead included, 0 to 65535; replaces the minimum of
     /// --link
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+          value_parser = whole(LinkLayer::MPU))]
     pub(crate) mpu: Option<u32>,
 
     /// Framing of the link: none, atm (53 bytes for each 48) or ptm (65 bytes for each 64);
@@ -125,17 +126,20 @@ pub(crate) struct Compare {
 
     /// Maximum number of separate flows; all further flows are counted as one [default: as many as
     /// take 2 GB, at least 65536]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u32..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(1_u32..=1_000_000))]
     pub(crate) max_flows: Option<u32>,
 
     /// Seed of hashes and random choices; the same seed gives the same result
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
+          value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
     /// Runs of each discipline that draws or hashes, with consecutive seeds that begin with that of
     /// --seed. You get the figures of the first, and the verdict says whether another seed changes
     /// it
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "react", default_value_t = Options::SEEDS, value_parser = whole(1_u16..=1000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "react",
+          default_value_t = Options::SEEDS, value_parser = whole(1_u16..=1000))]
     pub(crate) seeds: u16,
 
     /// Let senders react: find what the applications behind the capture wanted, and simulate them
@@ -146,11 +150,13 @@ pub(crate) struct Compare {
 
     /// With --react: number of runs, whose starts differ by up to 10 ms; figures are means with 95%
     /// confidence intervals
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5, requires = "react", value_parser = whole(1_u16..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5,
+          requires = "react", value_parser = whole(1_u16..=10_000))]
     pub(crate) replicas: u16,
 
     /// With --react: round trip of connections whose own the capture does not show
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, requires = "react", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, requires = "react",
+          value_parser = parse_time)]
     pub(crate) round_trip: Option<Duration>,
 
     /// With --react: congestion control of all senders, which no capture shows
@@ -179,7 +185,8 @@ pub(crate) struct Compare {
     pub(crate) no_cost: bool,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bar

@@ -336,10 +336,10 @@ impl<'a> Stage<'a> {
         meeting: &Meeting,
     ) -> Result<Witness, Failure> {
         let mut probe = AtLink::new(self.link, &self.numbers, witness);
-        let mut told = (0, 0);
+        let mut reported = (0, 0);
         let seed = scenario.seed + replica as u64;
         let ran = scenario.run_with(seed, &mut probe, |progress| {
-            meeting.tell(progress, &mut told);
+            meeting.tell(progress, &mut reported);
         });
         if self.host.stop.is_requested() {
             return Err(Failure::stopped());

@@ -99,11 +99,13 @@ pub(crate) struct Live {
     pub(crate) link: Option<LinkLayer>,
 
     /// Bytes that the link adds to each IP packet, -64 to 65535
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::OVERHEAD))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+          value_parser = whole(LinkLayer::OVERHEAD))]
     pub(crate) overhead: Option<i32>,
 
     /// Minimum length of a packet in bytes, overhead included, 0 to 65535
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+          value_parser = whole(LinkLayer::MPU))]
     pub(crate) mpu: Option<u32>,
 
     /// Framing of the link: none, atm or ptm
@@ -125,12 +127,14 @@ pub(crate) struct Live {
     pub(crate) weights: Option<PathBuf>,
 
     /// Maximum number of separate flows; all further flows are one
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536, value_parser = whole(1_u32..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536,
+          value_parser = whole(1_u32..=1_000_000))]
     pub(crate) max_flows: u32,
 
     /// Seed of hashes, losses and jitter; default: that of the scenario, or else 1, and with
     /// --between one drawn for this run, which no sender knows
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
 
     /// Congestion control of TCP at both ends, if the system allows it: cubic, reno
@@ -173,9 +177,10 @@ pub(crate) struct Live {
 
     /// Bulk transfers, a ping and a call share 1 Mbit/s: first under fifo, then under fq_codel
     #[arg(long, conflicts_with_all = [
-        "between", "command_line", "discipline", "queue", "queue_up", "queue_down", "tree", "rate", "up", "down",
-        "link_trace", "link_trace_up", "link_trace_down", "delay", "jitter", "loss", "duration", "at", "link",
-        "overhead", "mpu", "framing", "flow_by", "max_flows", "weight", "weights", "seed", "congestion",
+        "between", "command_line", "discipline", "queue", "queue_up", "queue_down", "tree",
+        "rate", "up", "down", "link_trace", "link_trace_up", "link_trace_down", "delay", "jitter",
+        "loss", "duration", "at", "link", "overhead", "mpu", "framing", "flow_by", "max_flows",
+        "weight", "weights", "seed", "congestion",
     ])]
     pub(crate) demo: bool,
 

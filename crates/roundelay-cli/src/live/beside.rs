@@ -473,7 +473,8 @@ fn as_live(
     }
     if settings.weights != taken.weights {
         simplified.push(
-            "Weights of options count in the live run alone: the simulation has those of its sources."
+            "Weights of options count in the live run alone: the simulation has those of its \
+             sources."
                 .to_owned(),
         );
     }

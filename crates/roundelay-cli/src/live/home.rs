@@ -42,7 +42,9 @@ pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
     let network = &scenario.network(seed.unwrap_or(scenario.seed));
     let Some(links) = bottleneck(network) else {
         return Err(wrong(
-            "no link with both directions leaves a router, so there is no bottleneck to take; expected one, as in [topology] template = \"dumbbell\"".to_owned(),
+            "no link with both directions leaves a router, so there is no bottleneck to take; \
+             expected one, as in [topology] template = \"dumbbell\""
+                .to_owned(),
         ));
     };
     let [up, down] = links.map(|link| &network.links()[link.0 as usize]);
@@ -55,7 +57,9 @@ pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
     };
     if up.layer != layer && up.layer != LinkLayer::NONE {
         return Err(wrong(
-            "the bottleneck's directions differ in link, overhead, mpu or framing; expected the same in both, or none in one of them".to_owned(),
+            "the bottleneck's directions differ in link, overhead, mpu or framing; expected the \
+             same in both, or none in one of them"
+                .to_owned(),
         ));
     }
     let mut settings = Settings::new(up.rate, queue(up, &text).map_err(&wrong)?);
@@ -189,7 +193,8 @@ fn weights(groups: &[roundelay_sim::scenario::Group], settings: &mut Settings, l
             }
         } else if own != 1 {
             left.0.push(format!(
-                "weight {own} of {}: no code point of its own tells its packets from others; use --weight",
+                "weight {own} of {}: no code point of its own tells its packets from others; use \
+                 --weight",
                 group.name
             ));
         }

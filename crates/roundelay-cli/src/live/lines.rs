@@ -101,9 +101,9 @@ impl Lines {
             }
             if end.is_some_and(|end| Instant::now() >= end) {
                 // Standard error may be the same terminal, so this text waits for nobody either.
-                let mut told = Self::start(io::stderr())?;
+                let mut last_line = Self::start(io::stderr())?;
                 let lost = "roundelay: nobody reads the report, so the rest of it is lost\n";
-                _ = told.text(lost.to_owned());
+                _ = last_line.text(lost.to_owned());
                 std::thread::sleep(PAUSE);
                 return Ok(());
             }

@@ -107,7 +107,7 @@ const ROWS: [Row; 12] = [
     ("marked", |way, _| count(way.books.marked)),
     ("lost on the wire", |way, _| count(way.books.lost)),
     ("lost outside the queue", |way, _| {
-        count(way.outside.total() + way.books.refused)
+        count(way.lost_outside.total() + way.books.refused)
     }),
     ("delay in queue and link, p50 and p99", |way, _| {
         times(way.delay)
@@ -177,7 +177,9 @@ fn ways(fidelity: &Fidelity) -> String {
 
 /// The table of the largest flows.
 fn flows(fidelity: &Fidelity) -> String {
-    let mut text = "| flow | way | packets | rate | mean delay | dropped | marked |\n|---|---|--:|--:|--:|--:|--:|\n".to_owned();
+    let mut text = "| flow | way | packets | rate | mean delay | dropped | marked |\n\
+                    |---|---|--:|--:|--:|--:|--:|\n"
+        .to_owned();
     let mut rest = 0;
     for way in &fidelity.ways {
         for flow in &way.flows {

@@ -271,7 +271,8 @@ fn a_rate(arguments: &Live) -> Result<Rate, Failure> {
         .all(|(rate, trace)| both || rate.is_some() || trace.is_some());
     if !has_both {
         return Err(Failure::usage(
-            "the following required arguments were not provided:\n  --rate <RATE>, or --up <RATE> and --down <RATE>, or --link-trace <FILE>",
+            "the following required arguments were not provided:\n  --rate <RATE>, or --up <RATE> \
+             and --down <RATE>, or --link-trace <FILE>",
         ));
     }
     let [up, down] = rates;
@@ -382,7 +383,8 @@ fn open(
         let queue = &settings.way(way).queue;
         if queue.queue().is_ok_and(|queue| queue.reads_sizes()) {
             eprintln!(
-                "roundelay: {way}: {queue} orders flows by their sizes, which a live link does not know: all packets count alike"
+                "roundelay: {way}: {queue} orders flows by their sizes, which a live link does not \
+                 know: all packets count alike"
             );
         }
     }
@@ -793,7 +795,8 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
     }
     if let Some(table) = table.as_mut().filter(|_| !arguments.quiet) {
         let head = format!(
-            "A link of 1 Mbit/s: two bulk transfers, a ping and a call of 64 kbit/s, {} s for each queue\n{:18}{}\n",
+            "A link of 1 Mbit/s: two bulk transfers, a ping and a call of 64 kbit/s, {} s for each \
+             queue\n{:18}{}\n",
             settling + length,
             "",
             Demo::head()
@@ -886,11 +889,11 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     // One that fails before the run ends it is told; one that the run ends is not.
     let far_status = children.far_status;
     children.end();
-    let told = report(end_session(watch, session, outcome), true);
+    let reported = report(end_session(watch, session, outcome), true);
     if let Some(far) = far_status.filter(|far| !far.success() && run.signals.last().is_none()) {
         tell(&format!("the command at the far end failed: {far}"));
     }
-    match told {
+    match reported {
         Ok(_) => Ok(status),
         Err(failure) if status == 0 => Err(failure),
         Err(failure) => {

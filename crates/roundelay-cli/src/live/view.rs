@@ -73,10 +73,10 @@ impl View {
             style::force_color_output(false);
         }
         let terminal = take_over()?;
-        let (messages, told) = sync_channel(WAITING);
+        let (messages, to_show) = sync_channel(WAITING);
         let (wish, wishes) = channel();
         let draw = move || {
-            let outcome = show(terminal, &told, &wish);
+            let outcome = show(terminal, &to_show, &wish);
             // Done here, because it waits for whoever reads the terminal.
             if !OVER.load(Ordering::Relaxed) {
                 ratatui::restore();

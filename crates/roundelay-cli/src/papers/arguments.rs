@@ -40,7 +40,8 @@ pub(crate) struct Papers {
     pub(crate) check: bool,
 
     /// Replace the examined disciplines by this one, to test that verdicts change
-    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_text_of_spec, conflicts_with = "pages")]
+    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_text_of_spec,
+          conflicts_with = "pages")]
     pub(crate) instead: Option<String>,
 
     /// Run the planted faults of the items' plans, in the quick setting, and exit with status 1 if a
@@ -64,7 +65,8 @@ pub(crate) struct Papers {
     pub(crate) fresh: bool,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bar

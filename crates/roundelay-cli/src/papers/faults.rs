@@ -23,19 +23,20 @@ pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), F
     let versions = versions()?;
     let mut planted = 0;
     let mut missed = Vec::new();
-    let mut without = Vec::new();
+    let mut without_noticeable_fault = Vec::new();
+    let no_progress = || ();
     for (paper, item) in items {
         let Some((plan, _)) = item.plan() else {
             continue;
         };
         let name = format!("{} {}", paper.slug, item.name);
-        if !plan.tells_faults() {
-            without.push(name.clone());
+        if !plan.has_noticeable_fault() {
+            without_noticeable_fault.push(name.clone());
         }
         let cache = cache(arguments, paper);
         for fault in &plan.faults {
             let claims = in_pool(arguments.threads, || {
-                faults::run(plan, fault, &versions, &cache, &|| ())
+                faults::run(plan, fault, &versions, &cache, &no_progress)
             })?;
             let claims = claims.map_err(|error| Failure::run(format!("{name}: {error}")))?;
             planted += 1;
@@ -48,6 +49,16 @@ pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), F
             }
         }
     }
+    conclude(planted, &missed, &without_noticeable_fault)
+}
+
+/// Fails if claims missed faults. Otherwise prints the items without a fault that a claim of the
+/// paper would notice, and how many faults are noticed.
+fn conclude(
+    planted: usize,
+    missed: &[String],
+    without_noticeable_fault: &[String],
+) -> Result<(), Failure> {
     if !missed.is_empty() {
         return Err(Failure::run(format!(
             "{} planted faults are not noticed\n  {}",
@@ -55,10 +66,10 @@ pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), F
             missed.join("\n  ")
         )));
     }
-    if !without.is_empty() {
+    if !without_noticeable_fault.is_empty() {
         print(&format!(
             "Without a fault that a claim of the paper notices: {}.\n",
-            without.join(", ")
+            without_noticeable_fault.join(", ")
         ))?;
     }
     let faults = if planted == 1 {

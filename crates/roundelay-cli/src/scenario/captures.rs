@@ -65,17 +65,17 @@ pub(super) fn read(
         };
         return Err(format!("{}: {why}", path.display()).into());
     }
-    let mut told = Vec::new();
+    let mut texts = Vec::new();
     if captured.direction == DirectionChoice::Auto {
-        told.extend(match arrivals.chosen() {
+        texts.extend(match arrivals.chosen() {
             Some(chosen) => Some(sent_of(&chosen)),
             None => sent_together(&arrivals.mixed()),
         });
     }
-    told.extend(split(&arrivals, &mending));
-    told.extend(odd(&arrivals, &lengths));
-    for note in told {
-        let note = format!("{}: {note}", path.display());
+    texts.extend(split(&arrivals, &mending));
+    texts.extend(odd(&arrivals, &lengths));
+    for text in texts {
+        let note = format!("{}: {text}", path.display());
         notes.borrow_mut().push(note);
     }
     Ok(packets)
@@ -134,8 +134,8 @@ fn odd(arrivals: &Arrivals, lengths: &Lengths) -> Vec<String> {
         (oddities.superframes, LONG_PACKETS),
         (
             lengths.cut,
-            "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} \
-             taken for so many",
+            "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and \
+             were} taken for so many",
         ),
         (
             lengths.raised,
@@ -145,7 +145,8 @@ fn odd(arrivals: &Arrivals, lengths: &Lengths) -> Vec<String> {
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (
             capture.without_time,
-            "{packet carries no time and is sent together with the one ahead of it|packets carry no time and are sent together with the one ahead of them}",
+            "{packet carries no time and is sent together with the one ahead of it|packets carry \
+             no time and are sent together with the one ahead of them}",
         ),
         (
             capture.wrong_times,

@@ -16,7 +16,9 @@ pub(crate) struct Simulate {
     #[arg(required_unless_present_any = ["template", "schema"])]
     pub(crate) scenario: Option<PathBuf>,
 
-    #[arg(long, value_name = "NAME", help = templates(), conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", GROUP])]
+    #[arg(long, value_name = "NAME", help = templates(),
+          conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run",
+                                GROUP])]
     pub(crate) template: Option<String>,
 
     /// Print the JSON Schema of scenarios

@@ -23,15 +23,18 @@ pub(crate) struct Sweep {
 
     /// Number of runs of each point, with consecutive seeds, the same for all points [default: the
     /// sweep file's, else 1; with --until 5]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u32..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(1_u32..=1_000_000))]
     pub(crate) replicas: Option<u32>,
 
     /// Seed of the first run of each point [default: the sweep file's, else the scenario's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// Do only part I of N of the runs, as in 3/16: for N processes without a coordinator, with one
@@ -45,11 +48,13 @@ pub(crate) struct Sweep {
 
     /// Add runs to each point until the 95% confidence interval of --figure is narrow enough:
     /// with ci=2%, half the width is at most 2% of the mean
-    #[arg(long, value_name = "ci=PART", requires = "figure", conflicts_with = "shard", value_parser = read::<Precision>)]
+    #[arg(long, value_name = "ci=PART", requires = "figure", conflicts_with = "shard",
+          value_parser = read::<Precision>)]
     pub(crate) until: Option<Precision>,
 
     /// With --until: maximum number of runs of a point
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000, requires = "until", value_parser = whole(2_u32..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000,
+          requires = "until", value_parser = whole(2_u32..=1_000_000))]
     pub(crate) max_replicas: u32,
 
     /// Print means of this figure with 95% confidence intervals (--html draws them), and how they

@@ -113,27 +113,27 @@ impl Behaviours {
 
 /// The names of the behaviours that a scenario uses.
 fn used(scenario: &Scenario) -> BTreeSet<String> {
-    let mut all = BTreeSet::from(["engine".to_owned()]);
+    let mut names = BTreeSet::from(["engine".to_owned()]);
     for link in scenario.topology.network.links() {
-        of_link(link, &mut all);
+        add_link(link, &mut names);
     }
     if scenario.topology.network.routing().spread.is_some() {
-        all.insert("routing.spread".to_owned());
+        names.insert("routing.spread".to_owned());
     }
     for group in &scenario.groups {
-        all.insert(format!("source.{}", group.source.kind()));
+        names.insert(format!("source.{}", group.source.kind()));
         if matches!(&group.source, SourceSpec::Trace(trace) if trace.is_dealt) {
-            all.insert("capture".to_owned());
+            names.insert("capture".to_owned());
         }
         if let Some(protocol) = group.source.protocol() {
-            of_tcp(protocol, &mut all);
+            add_tcp(protocol, &mut names);
         }
-        urgency(&group.urgency, &mut all);
+        add_urgency(&group.urgency, &mut names);
         if group.edge_codel.is_some() {
-            all.insert("edge_codel".to_owned());
+            names.insert("edge_codel".to_owned());
         }
     }
-    all
+    names
 }
 
 /// Whether a source writes its packets' slack when they depart from the host.
@@ -141,10 +141,11 @@ pub(super) fn writes_at_departure(scenario: &Scenario) -> bool {
     used(scenario).contains("urgency.at_departure")
 }
 
-fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
+/// Adds the names, as in `behaviours.json`, that a link uses.
+fn add_link(link: &LinkConfig, names: &mut BTreeSet<String>) {
     let mut add = |is_used: bool, name: &str| {
         if is_used {
-            all.insert(name.to_owned());
+            names.insert(name.to_owned());
         }
     };
     add(link.tree.is_some(), "tree");
@@ -155,15 +156,16 @@ fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
     add(link.loss.0 > 0, "loss");
     add(link.jitter > Duration::ZERO, "jitter");
     if let Some(model) = link.trace.as_ref().and_then(|trace| trace.model()) {
-        all.insert(format!("link_model.{}", model.name()));
+        names.insert(format!("link_model.{}", model.name()));
     }
     for discipline in link.disciplines() {
-        all.insert(format!("discipline.{}", discipline.name()));
+        names.insert(format!("discipline.{}", discipline.name()));
     }
 }
 
-/// A preset stands for its own loss repair, congestion control and options.
-fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
+/// Adds the names that a TCP protocol uses. A preset stands for its own loss repair, congestion
+/// control and options.
+fn add_tcp(protocol: &Protocol, names: &mut BTreeSet<String>) {
     let preset = match protocol.preset {
         Preset::Rfc => "rfc",
         Preset::Linux => "linux",
@@ -171,7 +173,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         Preset::Ns2Tahoe => "ns2_tahoe",
         Preset::Ns2Reno => "ns2_reno",
     };
-    all.insert(format!("tcp.preset.{preset}"));
+    names.insert(format!("tcp.preset.{preset}"));
     if let Some(flavour) = protocol.flavour {
         let name = match flavour {
             Flavour::Tahoe => "tahoe",
@@ -179,7 +181,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
             Flavour::NewReno => "newreno",
             Flavour::Sack => "sack",
         };
-        all.insert(format!("tcp.flavour.{name}"));
+        names.insert(format!("tcp.flavour.{name}"));
     }
     if let Some(control) = protocol.control {
         let name = match control {
@@ -188,7 +190,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
             Control::Bbr => "bbr",
             Control::Bbr3 => "bbr3",
         };
-        all.insert(format!("tcp.control.{name}"));
+        names.insert(format!("tcp.control.{name}"));
     }
     if let Some(slow_start) = protocol.slow_start {
         let name = match slow_start {
@@ -197,7 +199,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
             SlowStart::HyStartPlusPlus => "hystart++",
             SlowStart::HyStart => "hystart",
         };
-        all.insert(format!("tcp.slow_start.{name}"));
+        names.insert(format!("tcp.slow_start.{name}"));
     }
     let offload = match protocol.offload {
         Some(Offload::Split) => Some("split"),
@@ -205,7 +207,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         Some(Offload::None) | None => None,
     };
     if let Some(name) = offload {
-        all.insert(format!("tcp.offload.{name}"));
+        names.insert(format!("tcp.offload.{name}"));
     }
     for (is_on, name) in [
         (protocol.ecn, "ecn"),
@@ -224,12 +226,13 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         (protocol.tail_loss_probe, "tail_loss_probe"),
     ] {
         if is_on == Some(true) {
-            all.insert(format!("tcp.option.{name}"));
+            names.insert(format!("tcp.option.{name}"));
         }
     }
 }
 
-fn urgency(rule: &Urgency, all: &mut BTreeSet<String>) {
+/// Adds the names that a rule of urgency uses.
+fn add_urgency(rule: &Urgency, names: &mut BTreeSet<String>) {
     let name = match rule {
         Urgency::None => return,
         Urgency::Priority(_) => "priority",
@@ -240,14 +243,14 @@ fn urgency(rule: &Urgency, all: &mut BTreeSet<String>) {
         Urgency::Cautious { .. } => "cautious",
         Urgency::Deadline(_) => "deadline",
         Urgency::Plus(rule, _) => {
-            urgency(rule, all);
+            add_urgency(rule, names);
             "plus"
         }
         Urgency::AtDeparture(rule) => {
-            urgency(rule, all);
+            add_urgency(rule, names);
             "at_departure"
         }
         Urgency::Custom(_) => "custom",
     };
-    all.insert(format!("urgency.{name}"));
+    names.insert(format!("urgency.{name}"));
 }

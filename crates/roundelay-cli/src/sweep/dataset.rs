@@ -536,7 +536,7 @@ mod tests {
         std::thread::sleep(LONGEST_PAUSE);
         assert!(!waiting.is_finished());
         stop.request();
-        assert!(waiting.join().unwrap().unwrap_err().is_stopped());
+        assert!(waiting.join().unwrap().unwrap_err().is_stopped_by_caller());
         drop(other);
         assert!(Dataset::open(&folder, &["k"], &Stop::default()).is_ok());
         fs::remove_dir_all(&folder).unwrap();

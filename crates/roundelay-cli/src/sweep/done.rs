@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl Done {
-    /// A line without its end, with its digest.
+    /// A line with its digest, without the newline.
     pub(super) fn line(&self) -> String {
         let mut sources = Vec::new();
         for (source, figures) in &self.rows {

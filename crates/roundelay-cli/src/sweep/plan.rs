@@ -112,7 +112,7 @@ impl Plan {
                 let path = folder.join(&scenario);
                 let text = match text_file::read(&path, "a scenario in TOML", stop) {
                     Ok(text) => text,
-                    Err(error) if error.is_stopped() => return Err(error),
+                    Err(error) if error.is_stopped_by_caller() => return Err(error),
                     Err(error) => {
                         let fault = error.into_fault().behind("scenario: ");
                         return Err(error_at(file, "scenario", fault));

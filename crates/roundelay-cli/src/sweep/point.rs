@@ -178,7 +178,7 @@ impl Check<'_> {
             match point {
                 Ok(point) => points.push(point),
                 Err(fault) if faults.len() < MOST_MESSAGES => {
-                    faults.push(told(plan, values, fault));
+                    faults.push(fault_of_point(plan, values, fault));
                 }
                 Err(_) => more += 1,
             }
@@ -268,7 +268,7 @@ pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, Stri
 }
 
 /// The fault of a wrong point. If the scenario itself is wrong, the fault has the line.
-fn told(plan: &Plan, values: &Values, fault: Fault) -> Fault {
+fn fault_of_point(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
     let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);
     if let Err(own) = own.map_err(|own| own.map(clean))

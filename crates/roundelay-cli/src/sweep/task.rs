@@ -35,6 +35,7 @@ pub struct Task {
 /// # Errors
 /// The run failed, or this program behaves otherwise than the session's program.
 pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec<u8>, Failure> {
+    // A process runs many tasks, and the table is read and hashed for the first one only.
     static OF_PROGRAM: OnceLock<String> = OnceLock::new();
     let task: Task = serde_json::from_str(task)
         .map_err(|error| Failure::usage(format!("no task of a sweep: {error}")))?;

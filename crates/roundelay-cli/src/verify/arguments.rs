@@ -14,7 +14,8 @@ pub(crate) struct Verify {
     pub(crate) log: PathBuf,
 
     /// Stop after this number of faults
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 10, value_parser = whole(1_u16..=1000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 10,
+          value_parser = whole(1_u16..=1000))]
     pub(crate) faults: u16,
 
     #[command(flatten)]

@@ -15,8 +15,8 @@ pub(super) struct Values<'a> {
     pub(super) variables: &'a BTreeMap<String, String>,
     /// Variables whose value cannot be known, and why.
     pub(super) unknown: &'a BTreeMap<String, String>,
-    /// `$1`, `$2`, .. None outside a function.
-    pub(super) arguments: Option<&'a [String]>,
+    /// A function's `$1`, `$2`, .. None outside a function.
+    pub(super) function_arguments: Option<&'a [String]>,
     /// How far `shift` has moved the script's arguments.
     pub(super) shifted: usize,
 }
@@ -182,7 +182,7 @@ impl Values<'_> {
     }
 
     fn arguments(&self, name: &str) -> Result<Vec<String>, String> {
-        if let Some(arguments) = self.arguments {
+        if let Some(arguments) = self.function_arguments {
             return Ok(arguments.to_vec());
         }
         let mut found = Vec::new();
@@ -199,25 +199,30 @@ impl Values<'_> {
     }
 
     /// An argument of the script, if the caller gave it.
-    fn of_script(&self, place: usize) -> Option<&String> {
-        self.variables.get(&(place + self.shifted).to_string())
+    fn of_script(&self, number: usize) -> Option<&String> {
+        let unshifted = number.saturating_add(self.shifted);
+        self.variables.get(&unshifted.to_string())
     }
 
+    /// `$N`: inside a function its argument, else the script's, which `--set` gives.
     fn argument(&self, digits: &str) -> Result<String, String> {
-        let place: usize = digits.parse().unwrap_or(0);
-        if place == 0 {
+        // A number too large is that of an argument that nobody gives.
+        let number: usize = digits.parse().unwrap_or(usize::MAX);
+        if number == 0 {
             let name = self.variables.get("0").cloned();
             return name
                 .ok_or_else(|| "$0 is the name of the script; expected --set 0=VALUE".to_owned());
         }
-        let Some(arguments) = self.arguments else {
-            return self.of_script(place).cloned().ok_or_else(|| {
-                let number = place + self.shifted;
-                format!("${digits} is an argument of the script; expected --set {number}=VALUE")
-            });
-        };
-        let found = place.checked_sub(1).and_then(|place| arguments.get(place));
-        Ok(found.cloned().unwrap_or_default())
+        if let Some(arguments) = self.function_arguments {
+            return Ok(arguments.get(number - 1).cloned().unwrap_or_default());
+        }
+        if let Some(text) = self.of_script(number) {
+            return Ok(text.clone());
+        }
+        let unshifted = number.saturating_add(self.shifted);
+        Err(format!(
+            "${digits} is an argument of the script; expected --set {unshifted}=VALUE"
+        ))
     }
 
     fn is_set(&self, name: &str) -> bool {
@@ -356,7 +361,8 @@ impl Values<'_> {
 
 /// `seq FIRST LAST`, with at most a thousand numbers.
 fn numbers(first: &str, last: &str) -> Option<String> {
-    let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
+    let first: i64 = first.parse().ok()?;
+    let last: i64 = last.parse().ok()?;
     let mut all = Vec::new();
     for number in first..=last {
         if all.len() == 1000 {
@@ -461,7 +467,7 @@ mod tests {
         let values = Values {
             variables: &variables,
             unknown: &unknown,
-            arguments: Some(&arguments),
+            function_arguments: Some(&arguments),
             shifted: 0,
         };
         for (raw, words) in [
@@ -508,5 +514,27 @@ mod tests {
             let error = values.words(raw).unwrap_err();
             assert!(error.contains(part), "{raw}: {error}");
         }
+    }
+    #[test]
+    fn an_argument_with_a_huge_number_is_not_the_scripts_name() {
+        let variables = BTreeMap::from([("0".to_owned(), "setup.sh".to_owned())]);
+        let unknown = BTreeMap::new();
+        let mut values = Values {
+            variables: &variables,
+            unknown: &unknown,
+            function_arguments: None,
+            shifted: 1,
+        };
+        assert_eq!(values.text("${0}"), Ok("setup.sh".to_owned()));
+        let error = values.text("${99999999999999999999}").unwrap_err();
+        assert!(
+            error.contains("$99999999999999999999 is an argument of the script"),
+            "{error}"
+        );
+        values.function_arguments = Some(&[]);
+        assert_eq!(
+            values.text("<${99999999999999999999}>"),
+            Ok("<>".to_owned())
+        );
     }
 }

@@ -130,6 +130,8 @@ impl Machine {
         Ok(end)
     }
 
+    /// Runs the body of the first branch whose condition succeeds. If a condition is not known, no
+    /// further branch runs.
     fn conditional(
         &mut self,
         line: usize,

@@ -70,18 +70,27 @@ fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
             "rate" => keys.push(("rate", quoted(&rate(word, value, &mut notes)?.to_string()))),
             "ceil" => keys.push(("ceil", quoted(&rate(word, value, &mut notes)?.to_string()))),
             "burst" | "buffer" | "maxburst" => {
-                keys.push(("burst", quoted(&format!("{}b", size(word, value, 1 << 30)?))));
+                keys.push((
+                    "burst",
+                    quoted(&format!("{}b", size(word, value, 1 << 30)?)),
+                ));
             }
             "cburst" | "cbuffer" | "cmaxburst" => {
-                keys.push(("cburst", quoted(&format!("{}b", size(word, value, 1 << 30)?))));
+                keys.push((
+                    "cburst",
+                    quoted(&format!("{}b", size(word, value, 1 << 30)?)),
+                ));
             }
             "prio" | "quantum" if !is_leaf => notes.push(format!(
-                "{word} is left out: in a class with classes below it has no effect, in Linux neither"
+                "{word} is left out: in a class with classes below it has no effect, in Linux \
+                 neither"
             )),
             "prio" => {
                 let written = number(word, value, 0, u32::MAX.into())?;
                 if written > 7 {
-                    notes.push(format!("prio {written} is 7, the last one of htb, in Linux too"));
+                    notes.push(format!(
+                        "prio {written} is 7, the last one of htb, in Linux too"
+                    ));
                 }
                 keys.push(("prio", written.min(7).to_string()));
             }
@@ -98,14 +107,14 @@ fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
             "mtu" | "mpu" | "overhead" | "linklayer" => {
                 let value = value.map_or("", String::as_str);
                 notes.push(format!(
-                    "`{word} {value}` is left out: lengths on the link are those of compare's --link, \
-                     --overhead, --mpu and --framing, for the whole link"
+                    "`{word} {value}` is left out: lengths on the link are those of compare's \
+                     --link, --overhead, --mpu and --framing, for the whole link"
                 ));
             }
             other => {
                 return Err(format!(
-                    "`{other}` of a class of htb; expected rate, ceil, burst, cburst, prio, quantum, \
-                     mtu, mpu, overhead or linklayer"
+                    "`{other}` of a class of htb; expected rate, ceil, burst, cburst, prio, \
+                     quantum, mtu, mpu, overhead or linklayer"
                 ));
             }
         }
@@ -191,8 +200,8 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
     }
     keep_last(&mut keys, &mut notes);
     let has = |key: &str| keys.iter().any(|(other, _)| *other == key);
-    let (has_rt, has_ls) = (has("rt"), has("ls"));
-    if !has_rt && !has_ls {
+    let has_ls = has("ls");
+    if !has("rt") && !has_ls {
         return Err("a class of hfsc has a curve; expected rt, ls or sc".to_owned());
     }
     if has_ls {
@@ -207,8 +216,8 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
         return Ok((keys, notes));
     }
     notes.push(
-        "this class has classes below and no ls, so in Linux they share nothing; here it has its rt \
-         as ls"
+        "this class has classes below and no ls, so in Linux they share nothing; here it has its \
+         rt as ls"
             .to_owned(),
     );
     for (key, curve) in keys.clone() {
@@ -325,7 +334,8 @@ pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), Strin
             "mpu" | "overhead" | "linklayer" => {
                 let value = value.map_or("", String::as_str);
                 notes.push(format!(
-                    "`{word} {value}` is left out: lengths on the link are those of compare's --link"
+                    "`{word} {value}` is left out: lengths on the link are those of compare's \
+                     --link"
                 ));
             }
             other => {
@@ -482,11 +492,11 @@ pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, String> {
             }
         }
     }
-    let told = strict + quanta.len() as u64;
-    let fallback = if kind == "prio" { 3 } else { told };
+    let written_bands = strict + quanta.len() as u64;
+    let fallback = if kind == "prio" { 3 } else { written_bands };
     let number = number_of_bands.unwrap_or(fallback);
     let is_prio = kind == "prio";
-    if !(1..=16).contains(&number) || told > number {
+    if !(1..=16).contains(&number) || written_bands > number {
         return Err(format!(
             "{kind} has {number} bands; expected 1 to 16, enough for strict and quanta"
         ));

@@ -61,10 +61,12 @@ impl Planter<'_> {
                 format!("{kind} at {class} is left out: the queue inside {aqm} is a fifo here")
             }
             "prio" | "ets" => format!(
-                "{kind} at {class} is left out: {aqm} has no such band, and Linux refuses the command"
+                "{kind} at {class} is left out: {aqm} has no such band, and Linux refuses the \
+                 command"
             ),
             "htb" | "hfsc" | "drr" | "qfq" if !self.device.below(class).is_empty() => format!(
-                "{kind} at {class} is left out: the class has classes below, so no packet comes here"
+                "{kind} at {class} is left out: the class has classes below, so no packet comes \
+                 here"
             ),
             "tbf" | "netem" => {
                 format!("{kind} at {class} is left out: {aqm} has one queue inside")

@@ -194,8 +194,8 @@ impl Experiment for Collisions {
         self.columns.texts()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.plant(discipline);
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.replace_disciplines(discipline);
         Ok(())
     }
 }
@@ -338,7 +338,7 @@ mod tests {
         let outcome = plan.run("MQFQ", 1).unwrap();
         assert_eq!(value(&outcome, "complete, by formula", Some(2.0)), 0.625);
         assert!((value(&outcome, "complete, order", None) - 2.0).abs() < 0.05);
-        plan.instead("fifo").unwrap();
+        plan.replace_disciplines("fifo").unwrap();
         let outcome = plan.run("MQFQ", 1).unwrap();
         assert_eq!(value(&outcome, "complete, drawn", Some(16.0)), 1.0);
     }

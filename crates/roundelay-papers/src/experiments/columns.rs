@@ -49,7 +49,7 @@ impl Columns {
     }
 
     /// Replaces all disciplines by one.
-    pub(super) fn plant(&mut self, discipline: &str) {
+    pub(super) fn replace_disciplines(&mut self, discipline: &str) {
         for (_, column) in &mut self.0 {
             *column = Value::String(discipline.to_owned());
         }

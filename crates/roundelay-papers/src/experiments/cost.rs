@@ -394,7 +394,7 @@ impl Experiment for Cost {
         self.measure == Measure::Time
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         let subject: Subject = discipline.parse().map_err(Failed::from)?;
         for column in &mut self.columns {
             if !matches!(column.subject, Subject::Generator) {
@@ -524,7 +524,7 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
     #[test]
     fn a_planted_discipline_stands_in_every_column_but_the_generators() {
         let mut cost = cost(PLAN).unwrap();
-        cost.instead("fifo").unwrap();
+        cost.replace_disciplines("fifo").unwrap();
         assert_eq!(
             cost.columns
                 .iter()

@@ -78,8 +78,8 @@ impl Experiment for Memory {
         self.columns.texts()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.plant(discipline);
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.replace_disciplines(discipline);
         Ok(())
     }
 }

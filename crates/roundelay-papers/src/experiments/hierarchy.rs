@@ -356,8 +356,8 @@ impl Experiment for Hierarchy {
         self.columns.texts()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.plant(discipline);
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.replace_disciplines(discipline);
         Ok(())
     }
 }

@@ -171,6 +171,7 @@ impl Experiment for Hold {
             .iter()
             .position(|other| other == part)
             .ok_or_else(|| Failed(format!("no part is called '{part}'")))?;
+        // Parts are first all times, then all counts, each in the order of `held`.
         let held = self.held[number % self.held.len()];
         let rows = if number < self.held.len() {
             self.time(held)?
@@ -187,7 +188,7 @@ impl Experiment for Hold {
         true
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         let subject: HoldSubject = discipline.parse().map_err(Failed::from)?;
         for (_, column) in &mut self.columns {
             if *column != HoldSubject::Nothing {
@@ -266,7 +267,7 @@ basis = 'LSTF'\nheld = [10, 100]\npairs = 100\nrounds = 3";
     #[test]
     fn a_planted_discipline_stands_in_every_column_but_the_models() {
         let mut hold = hold(PLAN).unwrap();
-        hold.instead("fifo").unwrap();
+        hold.replace_disciplines("fifo").unwrap();
         assert_eq!(
             hold.columns
                 .iter()

@@ -153,7 +153,7 @@ impl Experiment for Listings {
     }
 
     /// The registry of disciplines does not have the listings, so none can stand in their place.
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "the paper's listings are run, in whose place {discipline} cannot be put"
         )))

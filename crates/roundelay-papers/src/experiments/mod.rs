@@ -150,7 +150,7 @@ pub trait Experiment: Send + Sync {
     ///
     /// # Errors
     /// The experiment has no discipline to replace, or the replacement is invalid.
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed>;
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed>;
 }
 
 /// Why an experiment failed, in words.

@@ -81,6 +81,9 @@ impl Promise {
     /// The heavy flow sends about every 50 microseconds, each time at another point of the others'
     /// turns.
     fn behind_an_aggregate(&self) -> Workload {
+        // Each departure of a light flow brings its next packet at once. In the plan of QFQ+, where
+        // eight flows send packets of 8 KB, two packets and 40 more last 2.7 ms, which is beyond
+        // the last arrival of the heavy flow (1.5 ms).
         let refill = Some(Refill {
             low: 1,
             burst: 1,
@@ -92,6 +95,8 @@ impl Promise {
             refill,
             ..Source::burst(self.light.weight, self.light.len, 0)
         };
+        // The first packet comes when the light flows wait already. 50,021 ns are 869 ns more than
+        // six packets of 8 KB take, so each arrival meets the packet on the link at a later point.
         let arrivals = (0..30).map(|packet| 1 + packet * 50_021).collect();
         let heavy = Source {
             arrivals,
@@ -114,16 +119,18 @@ impl Promise {
     }
 
     fn ratios(&self, discipline: &AnyDiscipline, workload: &Workload, served: &Served) -> Ratios {
-        let slack = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
+        let tolerance = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
         let mut worst = Ratios::default();
         for flow in 0..workload.sources.len() {
             let t_wfi = served.t_wfi[flow];
             if let Some(promised) = self.promised(workload, flow) {
-                worst.promise = worst.promise.max(t_wfi / (promised + slack));
+                worst.promise = worst.promise.max(t_wfi / (promised + tolerance));
             }
             let proven = discipline.guarantees(&workload.share(flow)).t_wfi;
             if let Some(bound) = proven {
-                worst.bound = worst.bound.max(t_wfi / (bound.value.as_secs_f64() + slack));
+                worst.bound = worst
+                    .bound
+                    .max(t_wfi / (bound.value.as_secs_f64() + tolerance));
             }
         }
         worst
@@ -261,8 +268,8 @@ impl Experiment for Promise {
         self.columns.texts()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.plant(discipline);
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.replace_disciplines(discipline);
         Ok(())
     }
 }

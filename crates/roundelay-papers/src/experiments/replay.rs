@@ -81,19 +81,19 @@ fn candidate(name: &str, value: Value) -> Result<Candidate, Wrong> {
     let with: With = value
         .try_into()
         .map_err(|error: toml::de::Error| wrong(error.message().into()))?;
-    let told = match with {
-        With::Table(told) => told,
-        With::Discipline(discipline) => Told {
+    let table = match with {
+        With::Table(table) => table,
+        With::Discipline(discipline) => CandidateTable {
             discipline,
             slack: None,
             resolution: None,
         },
     };
-    let mut candidate: Candidate = told.discipline.parse().map_err(wrong)?;
-    if let Some(slack) = told.slack {
+    let mut candidate: Candidate = table.discipline.parse().map_err(wrong)?;
+    if let Some(slack) = table.slack {
         candidate.slack = slack.parse().map_err(wrong)?;
     }
-    candidate.resolution = match told.resolution {
+    candidate.resolution = match table.resolution {
         Some(text) => time(&key, &text)?,
         None => Duration::ZERO,
     };
@@ -108,13 +108,13 @@ fn candidate(name: &str, value: Value) -> Result<Candidate, Wrong> {
 )]
 enum With {
     Discipline(String),
-    Table(Told),
+    Table(CandidateTable),
 }
 
 /// A candidate with the slack in its headers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct CandidateTable {
     discipline: String,
     slack: Option<String>,
     resolution: Option<String>,
@@ -188,7 +188,7 @@ impl Experiment for Replay {
         columns::texts(&self.with)
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         for (_, candidate) in self.with.iter_mut() {
             match candidate {
                 Value::Table(table) => {
@@ -296,7 +296,7 @@ mod tests {
     fn a_planted_fault_shows() {
         let mut plan = plan("LSTF = \"lstf\"");
         let before = value(&plan.run("random", 1).unwrap(), "random", "overdue > T");
-        plan.instead("fifo").unwrap();
+        plan.replace_disciplines("fifo").unwrap();
         assert!(value(&plan.run("random", 1).unwrap(), "random", "overdue > T") > before + 0.1);
     }
 

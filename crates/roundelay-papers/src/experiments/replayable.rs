@@ -232,7 +232,7 @@ impl Experiment for Replayable {
         true
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         Order::read(discipline)?;
         for (_, column) in &mut self.columns {
             match column {
@@ -415,7 +415,7 @@ mod tests {
             three,
             "another seed, other schedules"
         );
-        plan.instead("fifo").unwrap();
+        plan.replace_disciplines("fifo").unwrap();
         assert!(value(&plan.run("LSTF", 1).unwrap(), "overdue packets") > 0.0);
     }
 
@@ -438,7 +438,7 @@ mod tests {
         assert!(error(&PLAN.replace("passes = 3", "passes = 0")).contains("legal range"));
         assert!(
             plan(PLAN)
-                .instead("drr")
+                .replace_disciplines("drr")
                 .unwrap_err()
                 .0
                 .starts_with("rule 'drr'")

@@ -202,38 +202,51 @@ impl Experiment for Simulate {
         self.scenario(part).ok()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    /// Replaces what the plan examines: the columns or, if there are schemes, these and the queues
+    /// that a column sets for one of them.
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         let discipline = Value::String(discipline.to_owned());
-        let examined = if self.schemes.is_empty() {
-            &mut self.columns
+        if self.schemes.is_empty() {
+            replace_in_entries(&mut self.columns, &self.queues, &discipline);
         } else {
-            // A column can set a scheme's queue: "LSTF: queue.core" in the datacenter of Figure 2.
-            for (_, column) in self.columns.iter_mut() {
-                plant(column, &discipline, |key| match key.split_once(": ") {
-                    Some((_, path)) => self.queues.iter().any(|queue| queue == path),
-                    None => false,
-                });
-            }
-            &mut self.schemes
-        };
-        for (_, column) in examined.iter_mut() {
-            if column.is_table() {
-                plant(column, &discipline, |key| {
-                    self.queues.iter().any(|queue| queue == key)
-                });
-            } else {
-                *column = discipline.clone();
-            }
+            replace_in_entries(&mut self.schemes, &self.queues, &discipline);
+            self.replace_queues_of_schemes(&discipline);
         }
         Ok(())
     }
 }
 
-/// Sets the column's keys that name a queue to `discipline`.
-fn plant(column: &mut Value, discipline: &Value, names_a_queue: impl Fn(&str) -> bool) {
-    let Value::Table(changes) = column else {
-        return;
-    };
+impl Simulate {
+    /// Replaces the queues that columns set for a scheme, as "LSTF: queue.core" in the datacenter
+    /// of Figure 2.
+    fn replace_queues_of_schemes(&mut self, discipline: &Value) {
+        for (_, column) in self.columns.iter_mut() {
+            let Value::Table(changes) = column else {
+                continue;
+            };
+            replace_queues(changes, discipline, |key| match key.split_once(": ") {
+                Some((_scheme, path)) => self.queues.iter().any(|queue| queue == path),
+                None => false,
+            });
+        }
+    }
+}
+
+/// Replaces the discipline of each column or scheme, or the queues that it sets.
+fn replace_in_entries(entries: &mut Table, queues: &[String], discipline: &Value) {
+    for (_, entry) in entries.iter_mut() {
+        if let Value::Table(changes) = entry {
+            replace_queues(changes, discipline, |key| {
+                queues.iter().any(|queue| queue == key)
+            });
+        } else {
+            *entry = discipline.clone();
+        }
+    }
+}
+
+/// Sets the keys that name a queue to `discipline`.
+fn replace_queues(changes: &mut Table, discipline: &Value, names_a_queue: impl Fn(&str) -> bool) {
     for (key, value) in changes.iter_mut() {
         if names_a_queue(key) {
             *value = discipline.clone();

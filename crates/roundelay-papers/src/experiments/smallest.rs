@@ -134,7 +134,7 @@ impl Experiment for Smallest {
     }
 
     /// Questions are about rules, so no discipline can stand in their place.
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "the search is for schedules that a given rule does not replay: {discipline} cannot \
              replace the rule"

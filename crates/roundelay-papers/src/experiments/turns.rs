@@ -203,8 +203,8 @@ impl Experiment for Turns {
         self.columns.texts()
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.plant(discipline);
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.replace_disciplines(discipline);
         Ok(())
     }
 }
@@ -265,7 +265,7 @@ mod tests {
             outcome.trace[1],
             "AFQ, turn 2: flow 1 sends the packets due at 5, 9 and has no more"
         );
-        plan.instead("wf2q").unwrap();
+        plan.replace_disciplines("wf2q").unwrap();
         assert!(
             plan.run("AFQ", 1)
                 .unwrap()
@@ -281,7 +281,7 @@ mod tests {
                 .all(|row| row.figure != "units of first turn" || row.value == 2.0),
             "a turn of one packet"
         );
-        plan.instead("fiffo").unwrap();
+        plan.replace_disciplines("fiffo").unwrap();
         assert!(plan.run("AFQ", 1).unwrap_err().0.contains("fiffo"));
     }
 }

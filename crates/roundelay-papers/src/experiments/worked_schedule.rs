@@ -212,7 +212,7 @@ impl Experiment for WorkedSchedule {
         true
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "figures name the rules: {discipline} cannot replace one"
         )))

@@ -112,7 +112,7 @@ impl Experiment for WorstCase {
         columns::texts(&self.columns)
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         let parts = self.parts();
         for part in parts {
             let (_, promises) = self.column(&part)?;
@@ -316,7 +316,9 @@ mod tests {
         let mut experiment: WorstCase = toml::from_str(PLAN).unwrap();
         let drr = experiment.run("DRR", 1).unwrap();
         assert!(value(&drr, "DRR", "constructed loads, B-WFI over proven bound") > 1.0);
-        experiment.instead("drr quantum 65536b").unwrap();
+        experiment
+            .replace_disciplines("drr quantum 65536b")
+            .unwrap();
         let planted = experiment.run("QFQ", 1).unwrap();
         assert_eq!(
             value(&planted, "QFQ", "B-WFI measured, bytes"),

@@ -31,17 +31,17 @@ pub struct CannotTell {
 }
 
 impl Fault {
-    /// What is done, in words: `every discipline is fifo`.
-    pub fn words(&self) -> String {
-        let mut words = Vec::new();
+    /// What the fault changes, as in "`fifo` in place of each discipline examined".
+    pub fn description(&self) -> String {
+        let mut changes = Vec::new();
         if let Some(discipline) = &self.instead {
-            words.push(format!(
+            changes.push(format!(
                 "`{discipline}` in place of each discipline examined"
             ));
         }
         for (path, value) in &self.set {
-            words.push(format!("`{path} = {value}`"));
+            changes.push(format!("`{path} = {value}`"));
         }
-        words.join(", ")
+        changes.join(", ")
     }
 }

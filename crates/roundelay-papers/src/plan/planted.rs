@@ -25,7 +25,7 @@ impl Plan {
         let mut experiment = variation.experiment()?;
         if let Some(discipline) = &fault.instead {
             experiment
-                .instead(discipline)
+                .replace_disciplines(discipline)
                 .map_err(|failed| Wrong::new("instead", failed.to_string()))?;
             experiment.check()?;
         }
@@ -33,7 +33,7 @@ impl Plan {
     }
 
     /// True if one of the paper's claims notices a fault, or the plan says why none can.
-    pub fn tells_faults(&self) -> bool {
+    pub fn has_noticeable_fault(&self) -> bool {
         if self.cannot_tell.is_some() {
             return true;
         }
@@ -49,8 +49,8 @@ impl Plan {
         false
     }
 
-    /// Checks that each fault can run, and that the claims which notice it exist and are judged.
-    pub(super) fn check_faults(&self) -> Result<(), Wrong> {
+    /// Checks that no claim's id is the name of a claim before it, because faults name claims.
+    pub(super) fn check_claim_ids(&self) -> Result<(), Wrong> {
         for (number, claim) in self.claims.iter().enumerate() {
             let Some(id) = &claim.id else { continue };
             let mut earlier = self.claims[..number].iter();
@@ -59,6 +59,11 @@ impl Plan {
                 return Err(Wrong::new(format!("claim.{number}.id"), message));
             }
         }
+        Ok(())
+    }
+
+    /// Checks that each fault can run, and that the claims which notice it exist and are judged.
+    pub(super) fn check_faults(&self) -> Result<(), Wrong> {
         for (number, fault) in self.faults.iter().enumerate() {
             let wrong = |message: String| {
                 let message = format!("fault '{}': {message}", fault.name);
@@ -115,7 +120,7 @@ mod tests {
     #[test]
     fn a_fault_names_what_is_wrong_and_which_claim_notices() {
         let plan = Plan::parse(&format!("{PLAN}{FAULT}")).unwrap();
-        assert!(plan.tells_faults() && !Plan::parse(PLAN).unwrap().tells_faults());
+        assert!(plan.has_noticeable_fault() && !Plan::parse(PLAN).unwrap().has_noticeable_fault());
         let nothing = "instead = \"fifo limit 50\"\nnoticed";
         assert!(error(nothing, "noticed").contains("fault 'one queue': needs instead or set"));
         assert!(error("[\"Round robin", "[\"No robin").contains("no claim has the id or sentence"));
@@ -131,6 +136,6 @@ mod tests {
         assert!(error(nothing, set).contains("no '7' there"));
         let ours = "ours = true\nexpect = \"holds\"";
         let only_ours = format!("{PLAN}{FAULT}").replacen("expect = \"holds\"", ours, 1);
-        assert!(!Plan::parse(&only_ours).unwrap().tells_faults());
+        assert!(!Plan::parse(&only_ours).unwrap().has_noticeable_fault());
     }
 }

@@ -33,7 +33,7 @@ fn each_item_notices_a_fault_or_says_why_it_cannot() {
             };
             let name = format!("{} {}", paper.slug, item.name);
             assert!(
-                plan.tells_faults(),
+                plan.has_noticeable_fault(),
                 "{name}: plant a [[fault]] that a claim of the paper notices, or say why not: [cannot_tell] because"
             );
         }

@@ -37,7 +37,8 @@ struct ChartData<'a> {
     /// One among several small charts with one legend.
     panel: bool,
     /// Both ends of the vertical scale, if all panels share it.
-    ends: Option<[f64; 2]>,
+    #[serde(rename = "ends")]
+    y_range: Option<[f64; 2]>,
 }
 
 #[derive(Serialize)]
@@ -107,8 +108,9 @@ impl<'a> ChartData<'a> {
             y: AxisData::of(&chart.y),
             xs,
             curves,
+            // `item_html` sets both if all charts are panels.
             panel: false,
-            ends: None,
+            y_range: None,
         }
     }
 }
@@ -117,9 +119,10 @@ impl<'a> ChartData<'a> {
 pub fn item_html(page: &ItemPage<'_>) -> String {
     let mut data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
     if are_panels(page.charts) {
+        let y_range = common_y_range(page.charts);
         for chart in &mut data {
             chart.panel = true;
-            chart.ends = ends(page.charts);
+            chart.y_range = y_range;
         }
     }
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
@@ -154,19 +157,19 @@ fn are_panels(charts: &[Chart]) -> bool {
 }
 
 /// The lowest and the highest value of all charts, with intervals. None if there are no values.
-fn ends(charts: &[Chart]) -> Option<[f64; 2]> {
-    let mut ends: Option<[f64; 2]> = None;
+fn common_y_range(charts: &[Chart]) -> Option<[f64; 2]> {
+    let mut range: Option<[f64; 2]> = None;
     for chart in charts {
         for point in chart.shown() {
             let low = point.y - point.half_width;
             // Zero and less have no place on a logarithmic axis.
             let low = if chart.y.can_show(low) { low } else { point.y };
             let high = point.y + point.half_width;
-            let [least, most] = ends.unwrap_or([low, high]);
-            ends = Some([least.min(low), most.max(high)]);
+            let [least, most] = range.unwrap_or([low, high]);
+            range = Some([least.min(low), most.max(high)]);
         }
     }
-    ends
+    range
 }
 
 /// Where a legend goes.

@@ -13,9 +13,9 @@ use roundelay_sim::scenario::{Curves, Results};
 pub use self::page::Page;
 
 use self::grid::small;
-use self::page::of_first;
+use self::page::note_on_first_replica;
 use super::frame::{Frame, escape, fact, fill, notes};
-use crate::side_by_side::Told;
+use crate::side_by_side::Criterion;
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
 
@@ -41,13 +41,13 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "classes" => tables::classes(simulated),
         "links" => tables::links(simulated),
         "links_about" => tables::links_about(simulated),
-        "curves_of" => of_first(simulated, "The curves are"),
+        "curves_of" => note_on_first_replica(simulated, "The curves are"),
         "fairness" => fairness::section(page),
         "completion_figure" => completion(page.curves),
         "charted" => format!(
             "{} {}",
             data::charted_about(&charted, page.curves),
-            of_first(simulated, "All are")
+            note_on_first_replica(simulated, "All are")
         ),
         "flows" => tables::flows(simulated),
         "flows_about" => tables::flows_about(simulated),
@@ -84,7 +84,7 @@ fn seeds(simulated: &Simulated) -> String {
 const MOST_FIGURES: usize = 6;
 
 /// Most groups that get a figure in the headline.
-const MOST_TOLD: usize = 3;
+const MOST_NAMED: usize = 3;
 
 /// The headline, a sentence: what was tested, and what came out for the first groups.
 fn answer(simulated: &Simulated) -> String {
@@ -92,19 +92,19 @@ fn answer(simulated: &Simulated) -> String {
     let Some(first) = simulated.replicas.first() else {
         return format!("{name}: no results");
     };
-    let mut told = Vec::new();
+    let mut clauses = Vec::new();
     for (group, summary) in first.groups.iter().zip(&simulated.summary.groups) {
-        if group.kind.is_empty() || told.len() == MOST_TOLD {
+        if group.kind.is_empty() || clauses.len() == MOST_NAMED {
             continue;
         }
-        let Told { figure, words, .. } = Told::of(group);
+        let Criterion { figure, words, .. } = Criterion::of(group);
         if let Some(interval) = summary.means.interval(figure.name) {
-            let is = if told.is_empty() { "is " } else { "" };
+            let is = if clauses.is_empty() { "is " } else { "" };
             let value = figure.unit.text(interval.mean);
-            told.push(format!("the {words} of {} {is}{value}", group.name));
+            clauses.push(format!("the {words} of {} {is}{value}", group.name));
         }
     }
-    let came_out = match &told[..] {
+    let came_out = match &clauses[..] {
         [] => "no packet sent after the warm-up arrived".to_owned(),
         [only] => only.clone(),
         [others @ .., last] => format!("{}, and {last}", others.join(", ")),
@@ -133,12 +133,12 @@ fn figures(simulated: &Simulated) -> String {
     let Some(first) = simulated.replicas.first() else {
         return String::new();
     };
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     for (group, summary) in first.groups.iter().zip(&simulated.summary.groups) {
         if group.kind.is_empty() {
             continue;
         }
-        let figure = Told::of(group);
+        let figure = Criterion::of(group);
         let mut beside = Vec::new();
         if summary.means.is_positive("loss") {
             beside.push(format!("loss {}", summary.means.text("loss")));
@@ -148,15 +148,15 @@ fn figures(simulated: &Simulated) -> String {
             beside.push(format!("{} incomplete", summary.means.text("incomplete")));
         }
         let beside = small(&beside.join(", "));
-        told.push(format!(
+        entries.push(format!(
             "    <div><dt>{}, {}</dt><dd>{}{beside}</dd></div>",
             escape(&group.name),
             figure.words,
             escape(&summary.means.text(figure.figure.name))
         ));
     }
-    told.truncate(MOST_FIGURES);
-    format!("  <dl class=\"figures\">\n{}\n  </dl>", told.join("\n"))
+    entries.truncate(MOST_FIGURES);
+    format!("  <dl class=\"figures\">\n{}\n  </dl>", entries.join("\n"))
 }
 
 fn lead(simulated: &Simulated) -> String {
@@ -183,7 +183,8 @@ fn lead(simulated: &Simulated) -> String {
 
 const fn intervals(simulated: &Simulated) -> &'static str {
     if simulated.replicas.len() > 1 {
-        " Figures are means over the replicas, ± half the width of Student’s 95% confidence interval."
+        " Figures are means over the replicas, ± half the width of Student’s 95% confidence \
+         interval."
     } else {
         ""
     }

@@ -101,7 +101,8 @@ impl Verdict {
             }
             Answer::CannotTell if specialist.value.is_some_and(|value| value.mean == 0.0) => {
                 format!(
-                    "Whether {queue} does as well as {other} cannot be told: the {} under {other} is 0.",
+                    "Whether {queue} does as well as {other} cannot be told: the {} under {other} \
+                     is 0.",
                     name(which)
                 )
             }

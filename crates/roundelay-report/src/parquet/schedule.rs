@@ -161,7 +161,9 @@ fn decode(path: &Path) -> Result<Vec<Line>, Fault> {
     let mut lines = Vec::new();
     for (number, row) in (0_u64..).zip(rows) {
         let row = row.map_err(|error| wrong(format!("row {number}: {error}").into()))?;
-        lines.push(line(&row).map_err(|what| wrong(what.behind(format_args!("row {number}: "))))?);
+        lines.push(
+            line_of(&row).map_err(|what| wrong(what.behind(format_args!("row {number}: "))))?,
+        );
     }
     Ok(lines)
 }
@@ -192,8 +194,10 @@ fn columns_read(schema: &Type) -> Result<Type, Fault> {
         .map_err(|error| error.to_string().into())
 }
 
-fn line(row: &Row) -> Result<Line, Fault> {
+/// Reads a row, whose columns are in [`READ`]'s order.
+fn line_of(row: &Row) -> Result<Line, Fault> {
     let mut fields = row.get_column_iter();
+    // Only the last column, `back`, may be missing. Then all packets go there, and none back.
     let mut next = || match fields.next() {
         Some((name, field)) => (name.as_str(), field),
         None => ("back", &Field::Bool(false)),

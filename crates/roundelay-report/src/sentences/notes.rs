@@ -343,8 +343,8 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
         }
         Oddity::Sorted => SORTED,
         Oddity::SetBack => {
-            "{step back of the clock is|steps back of the clock are} taken out, because connections \
-            go on behind as before"
+            "{step back of the clock is|steps back of the clock are} taken out, because \
+             connections go on behind as before"
         }
         Oddity::Strays => {
             "{packet has a time|packets have times} that all others contradict by more than a \
@@ -391,8 +391,9 @@ fn set_forward(SetForward { steps, at, by }: SetForward) -> String {
         others => format!(" {others} later steps are taken out, too."),
     };
     format!(
-        "The capture's clock was set forward by {by} or its host slept: no flow sends meanwhile, and \
-         then connections go on as if no time had passed. The silence is taken out.{others} {parts}."
+        "The capture's clock was set forward by {by} or its host slept: no flow sends meanwhile, \
+         and then connections go on as if no time had passed. The silence is taken out.{others} \
+         {parts}."
     )
 }
 

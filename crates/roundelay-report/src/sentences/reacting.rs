@@ -133,8 +133,8 @@ pub(super) fn open(spec: &str, ends: &[[String; 3]]) -> String {
 pub(super) fn basis(control: &str, replicas: usize, tcp: f64, recorded: f64) -> String {
     format!(
         "Senders react: the applications behind the capture are offered to simulated TCP (preset \
-         linux, {control}), with {} of the bytes, and {} are sent as recorded. Figures are means of \
-         {}, with half of the 95% confidence interval below; done: the mean time from a request \
+         linux, {control}), with {} of the bytes, and {} are sent as recorded. Figures are means \
+         of {}, with half of the 95% confidence interval below; done: the mean time from a request \
          until its answer is complete.",
         percent(tcp),
         percent(recorded),

@@ -298,10 +298,10 @@ fn fate(Fate { p99, loss, drops }: Fate) -> String {
     }
 }
 
-fn loses(spec: &str, loss: f64, cause: Cause, is_answered: bool) -> String {
+fn loses(spec: &str, loss: f64, cause: Cause, senders_react: bool) -> String {
     let loss = percent(loss);
     let why = because(cause);
-    if is_answered {
+    if senders_react {
         return format!("{spec} drops {loss} of all packets {why}.");
     }
     format!(
@@ -310,7 +310,7 @@ fn loses(spec: &str, loss: f64, cause: Cause, is_answered: bool) -> String {
     )
 }
 
-fn peers(specs: &[String], told: Option<&[Wait; 2]>) -> String {
+fn peers(specs: &[String], waits: Option<&[Wait; 2]>) -> String {
     let named = &specs[..specs.len().min(NAMED)];
     let others = specs.len() - named.len();
     let more = if others > 0 {
@@ -319,7 +319,7 @@ fn peers(specs: &[String], told: Option<&[Wait; 2]>) -> String {
         String::new()
     };
     let peers = format!("About as good: {}{more}", named.join(", "));
-    match told {
+    match waits {
         Some([ours, theirs]) => format!(
             "{peers}; but 99% of all packets get through in {} with {} and in {} with {}.",
             seconds(ours.p99),
@@ -353,8 +353,8 @@ fn other_seeds(spec: &str, seed: u64, winners: &[OtherWinner], seeds: usize) -> 
         others.push(format!("{} with {noun} {}", winner.spec, listed(&named)));
     }
     format!(
-        "That depends on the seed: {spec} is best with seed {seed}, but {} (of {seeds} tried). \
-         A real queue draws its hashes and drops anew, so choose one that does well with most seeds \
+        "That depends on the seed: {spec} is best with seed {seed}, but {} (of {seeds} tried). A \
+         real queue draws its hashes and drops anew, so choose one that does well with most seeds \
          (--seeds).",
         listed(&others)
     )

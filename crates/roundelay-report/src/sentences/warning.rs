@@ -87,8 +87,8 @@ pub(super) fn of_applications(reserve: &Reserve) -> String {
         }
         if let Problem::Inside(inside) = problem {
             return format!(
-                "These applications are in doubt, because a tunnel brings both directions of {}, as \
-                 from a mirror port, and all its packets go one way. {}",
+                "These applications are in doubt, because a tunnel brings both directions of {}, \
+                 as from a mirror port, and all its packets go one way. {}",
                 counted(inside.connections as u64, "connection"),
                 cut_off(*inside, "read")
             );

@@ -108,12 +108,13 @@ fn of_range(swept: &Swept, entries: &[Entry<'_>]) -> String {
     )
 }
 
-/// The entries for each combination of the other keys, best first.
-fn combinations<'a>(swept: &Swept, key: usize, entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
+/// The entries for each combination of the other keys, best first. Combinations with one entry are
+/// left out, because there is nothing to compare.
+fn combinations<'a>(swept: &Swept, key_index: usize, entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
     let mut by_rest: BTreeMap<Vec<&String>, Vec<Entry<'a>>> = BTreeMap::new();
     for entry in entries {
         let mut rest: Vec<&String> = entry.point.values.iter().collect();
-        rest.remove(key);
+        rest.remove(key_index);
         by_rest.entry(rest).or_default().push(*entry);
     }
     let mut all = Vec::new();

@@ -33,13 +33,13 @@ pub(super) struct Keys {
     /// The line that you are typing.
     pub(super) line: Option<String>,
     /// What became of the last change.
-    pub(super) told: String,
+    pub(super) answer: String,
 }
 
 impl Keys {
     /// The session's answer to a change.
     pub(super) fn answered(&mut self, text: &str) {
-        self.told = text.replace('\n', ", ");
+        self.answer = text.replace('\n', ", ");
     }
 
     /// The direction whose flows are shown.
@@ -246,10 +246,10 @@ mod tests {
         let typed = type_line(&mut keys, "queue fq_codel target 10ms");
         assert_eq!(typed, [wish(None, Change::Queue(queue))]);
         assert_eq!(type_line(&mut keys, "queue fq_codl"), []);
-        assert!(keys.told.contains("did you mean 'fq_codel'"), "{keys:?}");
+        assert!(keys.answer.contains("did you mean 'fq_codel'"), "{keys:?}");
         assert_eq!(type_line(&mut keys, "q"), []);
         assert!(
-            keys.told.contains("choose one of rate, queue, weight"),
+            keys.answer.contains("choose one of rate, queue, weight"),
             "{keys:?}"
         );
         press(&mut keys, KeyCode::Char(':'));

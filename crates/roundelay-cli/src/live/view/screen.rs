@@ -23,16 +23,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, figures: &Figures, keys: &Keys) {
         Constraint::Length(1),
         Constraint::Length(1),
     ]);
-    let [title, ways, flows, told, help] = parts.areas(frame.area());
+    let [title, ways, flows, answer, help] = parts.areas(frame.area());
     let head = format!("roundelay live, {:.1} s", figures.seconds);
     frame.render_widget(Line::styled(head, bold()), title);
     draw_ways(frame, ways, figures, keys);
     draw_flows(frame, flows, figures, keys);
     let line = match &keys.line {
         Some(typed) => format!(":{typed}_"),
-        None => keys.told.clone(),
+        None => keys.answer.clone(),
     };
-    frame.render_widget(Paragraph::new(clean(&line)), told);
+    frame.render_widget(Paragraph::new(clean(&line)), answer);
     let which = keys.way.map_or("both", Way::name);
     frame.render_widget(Paragraph::new(format!("{KEYS}{which}")), help);
 }

@@ -122,7 +122,7 @@ impl Machine {
         Values {
             variables: &self.state.variables,
             unknown: &self.state.unknown,
-            arguments: self.state.arguments.as_deref(),
+            function_arguments: self.state.arguments.as_deref(),
             shifted: self.state.shifted,
         }
     }

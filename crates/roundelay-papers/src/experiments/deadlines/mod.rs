@@ -100,7 +100,7 @@ impl Experiment for Deadlines {
         columns::texts(&self.columns)
     }
 
-    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+    fn replace_disciplines(&mut self, discipline: &str) -> Result<(), Failed> {
         let discipline = Value::String(discipline.to_owned());
         for (_, column) in self.columns.iter_mut() {
             match column {

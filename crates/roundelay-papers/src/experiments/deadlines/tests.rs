@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::Seed;
 use toml::Table;
 
-use super::meter::Look;
+use super::meter::Sample;
 use super::*;
 use crate::experiments::Row;
 
@@ -30,9 +30,14 @@ fn plan(changes: &str) -> Deadlines {
     table.try_into().unwrap()
 }
 
-/// For a run: looks in order of arrival (one for each of 100 packets), with latencies and ratios;
+/// For a run: samples in order of arrival (one for each of 100 packets), with latencies and ratios;
 /// end times of flows; number of decisions.
-fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look>, Vec<u64>, u64) {
+fn order(
+    plan: &Deadlines,
+    discipline: &str,
+    flows: u32,
+    seed: u64,
+) -> (Vec<Sample>, Vec<u64>, u64) {
     let cell = Cell {
         column: String::new(),
         flows,
@@ -48,7 +53,7 @@ fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look
         .run(&mut scheduler, &mut Sources::draw(plan, flows, seed))
         .unwrap();
     (
-        meter.looks,
+        meter.samples,
         meter
             .flows
             .iter()
@@ -177,7 +182,7 @@ fn a_planted_discipline_takes_the_place_of_all() {
         "flows = [40]\ncolumns.AFQ = { discipline = \"afq\", decision = \"1ms\" }\ncolumns.WF2Q = \"wf2q\"",
     );
     let before = rows_of(&plan, 0, 1);
-    plan.instead("fifo").unwrap();
+    plan.replace_disciplines("fifo").unwrap();
     let afq = rows_of(&plan, 0, 1);
     let wf2q = rows_of(&plan, 1, 1);
     assert_ne!(before, afq);

@@ -18,6 +18,7 @@ type Figure = (String, f64);
 /// Figures, and a trace of the steps.
 pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), Failed> {
     let with_quantum = format!("{} quantum 1500b", spec.discipline).parse::<QueueSpec>();
+    // Disciplines without a quantum stay as they are.
     let discipline = with_quantum.unwrap_or_else(|_| spec.clone()).discipline;
     let mut figures = Vec::new();
     let mut trace = vec![format!("{discipline}:")];

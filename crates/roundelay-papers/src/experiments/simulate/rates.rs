@@ -28,7 +28,8 @@ fn ends(rates: &Rates) -> impl Iterator<Item = f64> {
     (1..=rates.intervals).map(move |number| (f64::from(number) * interval * 1e6).round() / 1e6)
 }
 
-/// Mean rate of a group's flows in each interval, in Mbit/s. Empty for the group of all flows.
+/// Mean rate of a group's flows in each interval, in Mbit/s. Empty for the group of all flows,
+/// because each flow is in its source's group.
 fn means(rates: &Rates, group: usize) -> Vec<f64> {
     let mut flows = 0;
     let mut bytes = vec![0_u64; rates.intervals as usize];

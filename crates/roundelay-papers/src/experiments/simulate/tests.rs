@@ -111,7 +111,7 @@ fn ranks_rise_and_add_up() {
 #[test]
 fn round_trips_are_those_of_the_routes() {
     let mut plan = plan("by_round_trip = true");
-    plan.instead("fifo").unwrap();
+    plan.replace_disciplines("fifo").unwrap();
     let rows = plan.run("SFQ", 1).unwrap().rows;
     let at = |x| value(&rows, "throughput by round trip, kbit/s", Some(x));
     assert!(
@@ -129,7 +129,7 @@ fn round_trips_are_those_of_the_routes() {
 #[test]
 fn the_whole_round_trip_has_the_waits() {
     let mut plan = plan("by_round_trip = true");
-    plan.instead("fifo limit 100").unwrap();
+    plan.replace_disciplines("fifo limit 100").unwrap();
     let set = |table: &mut Table, key: &str, value: &str| {
         table.insert(key.to_owned(), Value::String(value.to_owned()));
     };
@@ -250,7 +250,7 @@ fn a_scheme_s_key_is_its_own() {
     assert_eq!(urgency("fast by LSTF"), urgency("slow by FIFO"));
     assert_ne!(urgency("slow by LSTF"), urgency("slow by FIFO"));
     let mut planted = plan.clone();
-    planted.instead("fifo limit 1000").unwrap();
+    planted.replace_disciplines("fifo limit 1000").unwrap();
     let completion = |plan: &Simulate| {
         value(
             &plan.run("slow by LSTF", 1).unwrap().rows,
@@ -267,7 +267,7 @@ fn a_discipline_takes_the_place_of_a_scheme_s_queue_in_a_column() {
     let mut plan = with_schemes();
     let column: Table = "'LSTF: queue.core' = 'lstf limit 342'".parse().unwrap();
     plan.columns.insert("slow".to_owned(), Value::Table(column));
-    plan.instead("fifo limit 1000").unwrap();
+    plan.replace_disciplines("fifo limit 1000").unwrap();
     assert_eq!(
         plan.columns["slow"]["LSTF: queue.core"].as_str(),
         Some("fifo limit 1000")
@@ -285,7 +285,7 @@ fn a_discipline_takes_the_place_of_trees() {
     plan.schemes
         .insert("SJF in turn".to_owned(), Value::Table(tree));
     plan.check().unwrap();
-    plan.instead("fifo limit 1000").unwrap();
+    plan.replace_disciplines("fifo limit 1000").unwrap();
     plan.check().unwrap();
     let rows = |part: &str| plan.run(part, 1).unwrap().rows;
     let completion = |part: &str| value(&rows(part), "short completion, s", None);

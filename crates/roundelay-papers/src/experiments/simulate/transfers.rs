@@ -154,6 +154,10 @@ impl Writer<'_> {
         for (class, values) in &mut classes {
             let bytes = 10_f64.powf(*class as f64 / CLASSES_PER_DECADE).round();
             for (figure, values) in ["completion", "round trip"].into_iter().zip(values) {
+                // Only transfers over TCP have a round trip.
+                if values.is_empty() {
+                    continue;
+                }
                 values.sort_by(f64::total_cmp);
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 rows.push(self.point(&format!("{figure}, s by size"), bytes, mean));

@@ -62,7 +62,8 @@ pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
         String::new()
     } else {
         format!(
-            "Those {} of the links that drop most, or else are most at work; {others} are not drawn.",
+            "Those {} of the links that drop most, or else are most at work; {others} are not \
+             drawn.",
             charted.len()
         )
     }

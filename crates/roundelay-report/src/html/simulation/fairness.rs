@@ -4,7 +4,7 @@
 use roundelay_sim::scenario::{Rates, Results};
 use serde::Serialize;
 
-use super::page::{Page, of_first};
+use super::page::{Page, note_on_first_replica};
 use crate::html::escape;
 use crate::text::clean;
 use crate::units::{count, seconds};
@@ -31,16 +31,16 @@ struct Curve {
 impl Fairness {
     /// Takes the first replica's data. None if nothing was measured.
     pub(super) fn of(page: &Page<'_>) -> Option<Self> {
-        let (first, rates) = first(page)?;
-        let merged = merged(rates);
-        let step = rates.interval.as_secs_f64() * merged as f64;
+        let (first, rates) = first_replica_rates(page)?;
+        let intervals = intervals_per_point(rates);
+        let step = rates.interval.as_secs_f64() * intervals as f64;
         let mut curves = Vec::new();
         // All flows together come first, but are last in the results.
         for (group, jain) in first.groups.iter().zip(&rates.jain).rev() {
             if curves.len() < CURVES && jain.iter().any(Option::is_some) {
                 curves.push(Curve {
                     name: clean(&group.name),
-                    jain: means(jain, merged),
+                    jain: means(jain, intervals),
                 });
             }
         }
@@ -48,19 +48,21 @@ impl Fairness {
     }
 }
 
-fn first<'a>(page: &Page<'a>) -> Option<(&'a Results, &'a Rates)> {
+/// The first replica's results, and its rates if `[meter] rates` is set.
+fn first_replica_rates<'a>(page: &Page<'a>) -> Option<(&'a Results, &'a Rates)> {
     let first = page.simulated.replicas.first()?;
     Some((first, first.rates.as_ref()?))
 }
 
 /// How many intervals a point covers.
-fn merged(rates: &Rates) -> usize {
+fn intervals_per_point(rates: &Rates) -> usize {
     (rates.intervals as usize).div_ceil(POINTS).max(1)
 }
 
-fn means(jain: &[Option<f64>], merged: usize) -> Vec<Option<f64>> {
+/// Jain's index for each point of the curve. None if no interval of the point has one.
+fn means(jain: &[Option<f64>], intervals_per_point: usize) -> Vec<Option<f64>> {
     let mut means = Vec::new();
-    for some in jain.chunks(merged) {
+    for some in jain.chunks(intervals_per_point) {
         let known: Vec<f64> = some.iter().flatten().copied().collect();
         means.push(if known.is_empty() {
             None
@@ -73,14 +75,14 @@ fn means(jain: &[Option<f64>], merged: usize) -> Vec<Option<f64>> {
 
 /// The section with the chart, if `[meter] rates` is set.
 pub(super) fn section(page: &Page<'_>) -> String {
-    let Some((_, rates)) = first(page) else {
+    let Some((_, rates)) = first_replica_rates(page) else {
         return String::new();
     };
-    let merged = merged(rates);
-    let points = if merged > 1 {
+    let intervals = intervals_per_point(rates);
+    let points = if intervals > 1 {
         format!(
             " A point is the mean of {} intervals.",
-            count(merged as u64)
+            count(intervals as u64)
         )
     } else {
         String::new()
@@ -89,7 +91,7 @@ pub(super) fn section(page: &Page<'_>) -> String {
         "Of the bytes that flows received in each {}, by weight. Flows that have not begun or have \
          ended count as 0.{points} {}",
         seconds(rates.interval.as_secs_f64()),
-        of_first(page.simulated, "The curves are")
+        note_on_first_replica(page.simulated, "The curves are")
     );
     format!(
         "\n<section aria-labelledby=\"fairness-title\">\n  <h2 id=\"fairness-title\">Fairness over \
@@ -113,7 +115,7 @@ mod tests {
         assert_eq!(means(&jain, 2), [Some(0.75), Some(0.25), None]);
         for (intervals, expected) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (1_000_000, 1_000)] {
             assert_eq!(
-                merged(&Rates {
+                intervals_per_point(&Rates {
                     intervals,
                     ..Rates::default()
                 }),

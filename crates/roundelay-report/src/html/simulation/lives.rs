@@ -153,7 +153,8 @@ fn indices(simulated: &Simulated) -> String {
             INDICES,
             "b_wfi",
             "B-WFI",
-            "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share",
+            "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s \
+             share",
         ),
         Column::of(
             INDICES,

@@ -18,7 +18,7 @@ pub struct Page<'a> {
 }
 
 /// Names the replica that the curves show, since curves are not averaged.
-pub(super) fn of_first(simulated: &Simulated, what: &str) -> String {
+pub(super) fn note_on_first_replica(simulated: &Simulated, what: &str) -> String {
     match &simulated.replicas[..] {
         [first, _, ..] => format!("{what} of the first replica, seed {}.", first.seed),
         _ => String::new(),
