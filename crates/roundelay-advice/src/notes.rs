@@ -234,7 +234,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
         notes.extend(of_reaction(reaction));
         return notes;
     }
-    if light_flows_lose(comparison) {
+    if flows_other_than_bulk_lose(comparison) {
         notes.push(Note::LightLoss);
     }
     notes.push(Note::OpenLoop);
@@ -248,13 +248,15 @@ pub(crate) fn of_reading(observed: &Observed, options: &Options) -> Vec<Note> {
     notes
 }
 
-/// Light flows must lose this much before a note is worth its line.
-const TOLD_LOSS: f64 = 0.001;
+/// A loss is worth a note from this fraction of the packets on.
+const NOTABLE_LOSS: f64 = 0.001;
 
-fn light_flows_lose(comparison: &Comparison) -> bool {
+/// Whether flows of some kind other than bulk lose a notable part under some discipline. The note
+/// calls these kinds light, although some calls and web flows are not ([`Kind`] says which).
+fn flows_other_than_bulk_lose(comparison: &Comparison) -> bool {
     for result in &comparison.disciplines {
         for outcome in &result.kinds {
-            if outcome.kind != Kind::Bulk && outcome.loss > TOLD_LOSS {
+            if outcome.kind != Kind::Bulk && outcome.loss > NOTABLE_LOSS {
                 return true;
             }
         }
@@ -427,12 +429,10 @@ fn oddities(observed: &Observed) -> Vec<Note> {
     let file = observed.file;
     let counts = [
         (Oddity::NotIp, unparsable.not_ip),
-        (
-            Oddity::Unreadable,
-            unparsable.total() - unparsable.not_ip - unparsable.no_ports,
-        ),
-        (Oddity::WithoutPorts, unparsable.no_ports),
+        (Oddity::Unreadable, unparsable.unreadable()),
+        // They are among the unreadable ones, and the sentence begins with "of these packets".
         (Oddity::Encrypted, unparsable.encrypted),
+        (Oddity::WithoutPorts, unparsable.no_ports),
         (Oddity::Sorted, oddities.sorted),
         (Oddity::Strays, oddities.strays),
         (Oddity::SetBack, oddities.set_back),
@@ -605,10 +605,28 @@ fn undeclared_reordering(comparison: &Comparison, standings: &[Standing]) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::{LeftOut, SelectionSummary, compare};
+    use roundelay_trace::{LeftOut, SelectionSummary, UnparsableCounts, compare};
 
     use super::*;
     use crate::sample::{capture, comparison, options};
+
+    /// Regression: "4 of these packets are encrypted" meant the packets without ports.
+    #[test]
+    fn encrypted_packets_follow_the_unreadable_ones_of_which_they_are() {
+        let mut observed = comparison(&["fifo"]).observed;
+        observed.unparsable = UnparsableCounts {
+            encrypted: 4,
+            malformed: 1,
+            no_ports: 2,
+            ..UnparsableCounts::default()
+        };
+        let expected = [
+            Note::Odd(Oddity::Unreadable, 5),
+            Note::Odd(Oddity::Encrypted, 4),
+            Note::Odd(Oddity::WithoutPorts, 2),
+        ];
+        assert_eq!(oddities(&observed), expected);
+    }
 
     #[test]
     fn what_a_discipline_orders_by_is_missed() {

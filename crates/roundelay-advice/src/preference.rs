@@ -56,18 +56,18 @@ impl<'a> Preference<'a> {
             bar = Some(obstacle);
             reasons.push(Reason::Barred { spec, obstacle });
         }
-        // Ahead of all: one that does not suit a port, unless the reason just given names the same
-        // obstacle.
-        let ahead = self.ahead(0..self.case.results().len());
-        if let Some(ahead) = ahead
-            && let Some(obstacle) = self.obstacle(ahead)
+        // The lowest of all does not suit a port. We say so unless the reason just given names the
+        // same obstacle.
+        let rival = self.rival_among(0..self.case.results().len());
+        if let Some(rival) = rival
+            && let Some(obstacle) = self.obstacle(rival)
             && bar != Some(obstacle)
         {
-            reasons.extend(self.lower(ahead, But::Obstacle(obstacle)));
+            reasons.extend(self.lower_but(rival, But::Obstacle(obstacle)));
         }
-        // Ahead of those that may be recommended: one that was passed over.
-        if let Some(ahead) = self.ahead(self.case.fit.iter().copied()) {
-            reasons.extend(self.lower(ahead, self.why_not(ahead)));
+        // The lowest of those that may be recommended was passed over.
+        if let Some(rival) = self.rival_among(self.case.fit.iter().copied()) {
+            reasons.extend(self.lower_but(rival, self.why_not(rival)));
         }
         reasons
     }
@@ -92,7 +92,7 @@ impl<'a> Preference<'a> {
     }
 
     /// The discipline with the lowest figure, if visibly lower than the best discipline's.
-    fn ahead(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
+    fn rival_among(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
         let best = self.figure(self.best)?;
         let mut lowest: Option<(usize, f64)> = None;
         for index in among {
@@ -109,10 +109,10 @@ impl<'a> Preference<'a> {
     }
 
     /// `qfq delays light flows less than drr (17.3 ms against 18.1 ms)`, but ..
-    fn lower(&self, ahead: usize, but: But) -> Option<Reason> {
+    fn lower_but(&self, rival: usize, but: But) -> Option<Reason> {
         let lower = Lower {
             of_light: self.has_light,
-            theirs: self.wait(ahead, self.figure(ahead)?),
+            theirs: self.wait(rival, self.figure(rival)?),
             ours: self.wait(self.best, self.figure(self.best)?),
         };
         Some(Reason::Lower { lower, but })
@@ -132,29 +132,33 @@ impl<'a> Preference<'a> {
         }
     }
 
-    /// Why a discipline with a lower figure was not chosen, though it may be recommended. The first
-    /// criterion that differs decides.
-    fn why_not(&self, ahead: usize) -> But {
+    /// Why a rival with a lower figure was not chosen, though it may be recommended as well. The
+    /// first criterion that differs decides.
+    fn why_not(&self, rival: usize) -> But {
+        // Harm was no criterion, because it differs too little to matter.
         if !self.by_harm {
-            return But::Unimportant(self.less_plain(ahead));
+            return But::Unimportant(self.why_ours_is_plainer(rival));
         }
-        let harm = &self.case.harms[ahead];
+        // The rival does more harm: we name the kind of flows that it hurts, if this shows in the
+        // kind's figures.
+        let harm = &self.case.harms[rival];
         if harm.regret > self.case.least_regret() * CLOSE {
-            let named = harm.hurt.and_then(|kind| self.harm_to(kind, ahead));
-            return named.unwrap_or_else(|| But::MoreHarm {
+            let harm_to_kind = harm.hurt.and_then(|kind| self.harm_to(kind, rival));
+            return harm_to_kind.unwrap_or_else(|| But::MoreHarm {
                 theirs: harm.regret,
                 ours: self.share(self.best, self.case.harms[self.best].regret),
             });
         }
-        But::Equal(self.equal(ahead), self.less_wanted(ahead))
+        // Both do about as much harm, so a later criterion decided.
+        But::Equal(self.why_equal(rival), self.tie_breaker(rival))
     }
 
     /// What a kind of flow suffers, if this is more than under the best discipline.
-    fn harm_to(&self, kind: Kind, ahead: usize) -> Option<But> {
-        let theirs = outcome_of(&self.case.results()[ahead], kind)?;
+    fn harm_to(&self, kind: Kind, rival: usize) -> Option<But> {
+        let theirs = outcome_of(&self.case.results()[rival], kind)?;
         let ours = outcome_of(&self.case.results()[self.best], kind)?;
         if kind == Kind::Bulk {
-            return Some(But::Unfair(self.unfairness(ahead)));
+            return Some(But::Unfair(self.unfairness(rival)));
         }
         let Some(wait) = theirs.p99 else {
             return Some(But::LocksOut(kind));
@@ -185,21 +189,22 @@ impl<'a> Preference<'a> {
         }
     }
 
-    fn unfairness(&self, ahead: usize) -> Unfairness {
+    fn unfairness(&self, rival: usize) -> Unfairness {
         let results = self.case.results();
         Unfairness {
-            theirs: least_share(&results[ahead]),
+            theirs: least_share(&results[rival]),
             ours: self.share(self.best, least_share(&results[self.best])),
         }
     }
 
-    /// Why two disciplines count as equally harmful, told in the figures quoted before or in those
-    /// compared.
-    fn equal(&self, ahead: usize) -> Equality {
+    /// Why a rival counts as equally harmful: because the figures that the verdict quotes are close
+    /// or negligible, else because the regrets are close, which the choice compared.
+    fn why_equal(&self, rival: usize) -> Equality {
         let [ours, theirs] =
-            [self.best, ahead].map(|index| self.figure(index).unwrap_or(f64::INFINITY));
+            [self.best, rival].map(|index| self.figure(index).unwrap_or(f64::INFINITY));
+        // Theirs is the lower figure.
         if ours < theirs * CLOSE {
-            let losses = self.outcome(ahead).loss + self.outcome(self.best).loss;
+            let losses = self.outcome(rival).loss + self.outcome(self.best).loss;
             return Equality::Close {
                 factor: CLOSE,
                 with_losses: losses > 0.0,
@@ -211,47 +216,48 @@ impl<'a> Preference<'a> {
         let harms = &self.case.harms;
         Equality::CloseInHarm {
             factor: CLOSE,
-            theirs: self.share(ahead, harms[ahead].regret),
+            theirs: self.share(rival, harms[rival].regret),
             ours: self.share(self.best, harms[self.best].regret),
         }
     }
 
     /// Which criterion decided between two disciplines that do about equal harm.
-    fn less_wanted(&self, ahead: usize) -> Instead {
+    fn tie_breaker(&self, rival: usize) -> Instead {
         let best = self.best;
         let harms = &self.case.harms;
-        if self.is_only_ours_on_linux(ahead) {
+        if self.is_only_ours_on_linux(rival) {
             return Instead::NoCommands;
         }
-        if harms[ahead].division() > harms[best].division() {
-            return Instead::Unfair(self.unfairness(ahead));
+        if harms[rival].division() > harms[best].division() {
+            return Instead::Unfair(self.unfairness(rival));
         }
-        if self.case.by_total(best, ahead) == Ordering::Less {
+        if self.case.by_total(best, rival) == Ordering::Less {
             let results = self.case.results();
             return Instead::LessHarm {
                 spec: self.case.spec(best),
                 ours: Fate::of(&results[best].total),
-                theirs: Fate::of(&results[ahead].total),
+                theirs: Fate::of(&results[rival].total),
             };
         }
-        self.less_plain(ahead)
+        self.why_ours_is_plainer(rival)
     }
 
-    fn less_plain(&self, ahead: usize) -> Instead {
-        let [best, other] = [self.best, ahead].map(|index| self.case.standings[index]);
+    /// By which criterion the best discipline is the plainer of two.
+    fn why_ours_is_plainer(&self, rival: usize) -> Instead {
+        let [best, other] = [self.best, rival].map(|index| self.case.standings[index]);
         if best.keeps_order && !other.keeps_order {
             Instead::Reorders
-        } else if self.is_only_ours_on_linux(ahead) {
+        } else if self.is_only_ours_on_linux(rival) {
             Instead::NoCommands
-        } else if self.case.memory(self.best) < self.case.memory(ahead) {
+        } else if self.case.memory(self.best) < self.case.memory(rival) {
             Instead::MoreMemory
         } else {
             Instead::NamedFirst(self.case.spec(self.best))
         }
     }
 
-    fn is_only_ours_on_linux(&self, ahead: usize) -> bool {
-        self.case.standings[self.best].on_linux && !self.case.standings[ahead].on_linux
+    fn is_only_ours_on_linux(&self, rival: usize) -> bool {
+        self.case.standings[self.best].on_linux && !self.case.standings[rival].on_linux
     }
 
     /// The figure quoted by the verdict.
@@ -393,7 +399,7 @@ mod tests {
     #[test]
     fn one_that_linux_lacks_is_less_wanted() {
         let comparison = comparison(&["drr", "qfq"]);
-        let less_wanted = |on_linux: [bool; 2]| {
+        let tie_breaker = |on_linux: [bool; 2]| {
             let standings = on_linux.map(|on_linux| Standing {
                 on_linux,
                 ..STANDING
@@ -406,11 +412,11 @@ mod tests {
                 fit: vec![0, 1],
                 negligible: 1e-4,
             };
-            Preference::new(&case, 0, true).less_wanted(1)
+            Preference::new(&case, 0, true).tie_breaker(1)
         };
-        assert_eq!(less_wanted([true, false]), Instead::NoCommands);
+        assert_eq!(tie_breaker([true, false]), Instead::NoCommands);
         for both in [[true, true], [false, false], [false, true]] {
-            assert_ne!(less_wanted(both), Instead::NoCommands, "{both:?}");
+            assert_ne!(tie_breaker(both), Instead::NoCommands, "{both:?}");
         }
     }
 

@@ -54,7 +54,7 @@ fn of_packets(reading: &Reading<'_>, options: &Options) -> Vec<Problem> {
     let observed = reading.observed;
     let mut problems = Vec::new();
     let unparsable = observed.unparsable;
-    let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
+    let unreadable = unparsable.unreadable();
     // A recorded run (`adapts` is false) is replayed as it is, whatever its packets.
     if options.adapts && unreadable * 2 > reading.packets {
         problems.push(Problem::Unreadable);

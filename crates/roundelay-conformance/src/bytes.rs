@@ -166,16 +166,21 @@ fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operati
     })
 }
 
+/// A packet's length, of one of 16 classes.
 fn len(class: u8, byte: u8) -> u32 {
     let byte = u32::from(byte);
     match class {
         0 => 0,
         1 => 1,
+        // Usual ones: 64 to 1514 bytes.
         2..=8 => 64 + byte * 1450 / 255,
+        // All up to 65,535 bytes.
         9..=11 => byte * 257,
-        12 => 1 << 16,
-        13 => (1 << 16) + byte,
+        12 => FlowConfig::MAX_PACKET_LEN,
+        // Too long, by little and by so much that sums overflow.
+        13 => FlowConfig::MAX_PACKET_LEN + byte,
         14 => u32::MAX - byte,
+        // Short ones.
         _ => byte,
     }
 }

@@ -229,10 +229,10 @@ impl Run {
         scheduler: S,
         left_out: &[usize],
     ) -> Result<(Vec<Event>, Vec<usize>), Broken> {
-        let call = Cell::new(0);
+        let current_call = Cell::new(0);
         // The scheduler that panicked is not used again.
         let audited = catch_unwind(AssertUnwindSafe(|| {
-            self.audit_to(&call, way, scheduler, left_out)
+            self.audit_with(&current_call, way, scheduler, left_out)
         }));
         let panic = match audited {
             Ok(audited) => return audited,
@@ -247,14 +247,15 @@ impl Run {
             way,
             mix: self.mix,
             seed: self.seed,
-            call: call.get(),
+            call: current_call.get(),
             message,
         })
     }
 
-    fn audit_to<S: Scheduler<u64>>(
+    /// The work of [`Self::audit`]. A panic leaves the number of its call in `current_call`.
+    fn audit_with<S: Scheduler<u64>>(
         &self,
-        at: &Cell<usize>,
+        current_call: &Cell<usize>,
         way: Way,
         scheduler: S,
         left_out: &[usize],
@@ -265,8 +266,9 @@ impl Run {
         for round in 0..2 {
             let first = round * self.operations.len();
             for (call, operation) in (first..).zip(&self.operations) {
-                at.set(call);
+                current_call.set(call);
                 if left_out.next_if_eq(&&call).is_some() {
+                    // Later packets keep their numbers, so that both runs can be compared.
                     audited.skip_serial();
                     continue;
                 }
@@ -278,10 +280,11 @@ impl Run {
                     refused.push(call);
                 }
             }
-            at.set(first + self.operations.len());
+            let drain = first + self.operations.len();
+            current_call.set(drain);
             audited
                 .drain()
-                .map_err(|violation| self.broken(way, at.get(), Operation::Dequeue, violation))?;
+                .map_err(|violation| self.broken(way, drain, Operation::Dequeue, violation))?;
             audited.scheduler().check_invariants();
         }
         Ok((audited.events().to_vec(), refused))
@@ -324,13 +327,22 @@ impl Run {
     }
 }
 
-/// Bursts and single calls, by value and by handle.
+/// How packets are handed over and asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    Single,
+    Burst,
+}
+
+/// Checks that bursts give the same packets as single calls, by value and by handle.
 fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
-    let singles = serials(discipline.build(Seed::new(1))?, false);
+    let by_value = || discipline.build(Seed::new(1));
+    let by_handle = || discipline.build_by_handle(Seed::new(1)).map(Arena::new);
+    let singles = serials(by_value()?, Calls::Single);
     for others in [
-        serials(discipline.build(Seed::new(1))?, true),
-        serials(Arena::new(discipline.build_by_handle(Seed::new(1))?), false),
-        serials(Arena::new(discipline.build_by_handle(Seed::new(1))?), true),
+        serials(by_value()?, Calls::Burst),
+        serials(by_handle()?, Calls::Single),
+        serials(by_handle()?, Calls::Burst),
     ] {
         if singles != others {
             let mut pairs = singles.iter().zip(&others);
@@ -342,7 +354,7 @@ fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
 }
 
 /// The packets sent by a scheduler that gets 50 bursts of packets of 20 flows.
-fn serials<S: Scheduler<u64>>(mut scheduler: S, in_bursts: bool) -> Vec<u64> {
+fn serials<S: Scheduler<u64>>(mut scheduler: S, calls: Calls) -> Vec<u64> {
     let mut sent = Vec::new();
     for burst in 0..50 {
         let now = Instant::from_picos(burst * 1_000_000);
@@ -356,14 +368,17 @@ fn serials<S: Scheduler<u64>>(mut scheduler: S, in_bursts: bool) -> Vec<u64> {
             });
         }
         let most = burst as usize % 40;
-        if in_bursts {
-            scheduler.enqueue_burst(now, &mut packets);
-            scheduler.dequeue_burst(now, most, &mut sent);
-        } else {
-            for packet in packets {
-                let _refused = scheduler.enqueue(now, packet);
+        match calls {
+            Calls::Burst => {
+                scheduler.enqueue_burst(now, &mut packets);
+                scheduler.dequeue_burst(now, most, &mut sent);
             }
-            sent.extend(core::iter::from_fn(|| scheduler.dequeue(now)).take(most));
+            Calls::Single => {
+                for packet in packets {
+                    let _refused = scheduler.enqueue(now, packet);
+                }
+                sent.extend(core::iter::from_fn(|| scheduler.dequeue(now)).take(most));
+            }
         }
         while scheduler.take_dropped().is_some() {}
     }

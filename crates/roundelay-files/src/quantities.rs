@@ -23,6 +23,7 @@ fn with_unit<V: Written + FromStr<Err: Into<Fault>>>(text: &str) -> Result<V, Fa
     }
     text.parse().map_err(|error: V::Err| {
         if text.starts_with('-') {
+            // A number with a unit, and the type's own error asks for no more. The range tells.
             V::wrong(text)
         } else {
             error.into()

@@ -250,7 +250,7 @@ impl Buckets {
     }
 
     /// For each of these rising fractions q, the largest value in the first bucket at which the
-    /// fraction q of the samples is reached.
+    /// fraction q of the samples is reached. 0 without samples.
     fn quantiles(&self, fractions: &[f64]) -> Vec<u64> {
         let mut buckets = self.iter();
         let mut found = Vec::with_capacity(fractions.len());

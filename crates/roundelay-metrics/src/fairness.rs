@@ -40,12 +40,12 @@ pub struct JainWhileBacklogged {
     /// When the current window ends.
     end: Instant,
     /// The current window's number, counted from 1 over windows with events.
-    present: u64,
+    window_number: u64,
     flows: FlowTable<FlowService>,
     /// Flows backlogged now.
     backlogged: u64,
     /// Flows backlogged since before the current window.
-    stayed: u64,
+    backlogged_since_before: u64,
     /// Flows served in the current window.
     served: Vec<FlowId>,
     /// Flows that had packets dropped for lack of space in the current window.
@@ -60,7 +60,7 @@ struct FlowService {
     weight: u32,
     backlog: u64,
     /// Window in which the flow became backlogged.
-    since: u64,
+    since_window: u64,
     /// The window in which `service` was received.
     served_in: u64,
     /// Bytes served in that window.
@@ -70,8 +70,9 @@ struct FlowService {
 }
 
 impl FlowService {
-    const fn stayed(&self, present: u64) -> bool {
-        self.backlog > 0 && self.since < present
+    /// Whether the flow is backlogged, and was when the window with this number began.
+    const fn is_backlogged_since_before(&self, window_number: u64) -> bool {
+        self.backlog > 0 && self.since_window < window_number
     }
 }
 
@@ -80,7 +81,7 @@ impl Default for FlowService {
         Self {
             weight: 1,
             backlog: 0,
-            since: 0,
+            since_window: 0,
             served_in: 0,
             service: 0,
             deprived_in: 0,
@@ -105,10 +106,10 @@ impl JainWhileBacklogged {
         Self {
             window,
             end: Instant::ZERO + window,
-            present: 1,
+            window_number: 1,
             flows: FlowTable::default(),
             backlogged: 0,
-            stayed: 0,
+            backlogged_since_before: 0,
             served: Vec::new(),
             deprived: Vec::new(),
             index_sum: 0.0,
@@ -138,7 +139,7 @@ impl JainWhileBacklogged {
         self.advance(now);
         let state = self.flows.entry(flow);
         if state.backlog == 0 {
-            state.since = self.present;
+            state.since_window = self.window_number;
             self.backlogged += 1;
         }
         state.backlog += u64::from(bytes);
@@ -149,20 +150,20 @@ impl JainWhileBacklogged {
     pub fn serve(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
         let state = self.flows.entry(flow);
-        if state.served_in != self.present {
-            state.served_in = self.present;
+        if state.served_in != self.window_number {
+            state.served_in = self.window_number;
             state.service = 0;
             self.served.push(flow);
         }
         state.service += u64::from(bytes);
-        self.shrink(flow, bytes);
+        self.leave_backlog(flow, bytes);
     }
 
     /// An accepted packet with `bytes` bytes is dropped despite free space, for example to signal
     /// congestion.
     pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
-        self.shrink(flow, bytes);
+        self.leave_backlog(flow, bytes);
     }
 
     /// An accepted packet with `bytes` bytes is dropped for lack of space, so the flow wants more
@@ -170,11 +171,11 @@ impl JainWhileBacklogged {
     pub fn deny(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
         let state = self.flows.entry(flow);
-        if state.deprived_in != self.present {
-            state.deprived_in = self.present;
+        if state.deprived_in != self.window_number {
+            state.deprived_in = self.window_number;
             self.deprived.push(flow);
         }
-        self.shrink(flow, bytes);
+        self.leave_backlog(flow, bytes);
     }
 
     /// Closes the windows that have ended by `now`. Events call this themselves, so you need to
@@ -206,7 +207,8 @@ impl JainWhileBacklogged {
         self.windows
     }
 
-    fn shrink(&mut self, flow: FlowId, bytes: u32) {
+    /// A packet with `bytes` bytes leaves the flow's backlog.
+    fn leave_backlog(&mut self, flow: FlowId, bytes: u32) {
         let state = self.flows.entry(flow);
         debug_assert!(
             state.backlog >= u64::from(bytes),
@@ -216,7 +218,8 @@ impl JainWhileBacklogged {
         state.backlog = state.backlog.saturating_sub(u64::from(bytes));
         if was_backlogged && state.backlog == 0 {
             self.backlogged -= 1;
-            self.stayed -= u64::from(state.since < self.present);
+            let was_since_before = state.since_window < self.window_number;
+            self.backlogged_since_before -= u64::from(was_since_before);
         }
     }
 
@@ -224,16 +227,19 @@ impl JainWhileBacklogged {
     fn close(&mut self, now: Instant) {
         let mut sum = 0.0;
         let mut squares = 0.0;
-        let present = self.present;
+        let window_number = self.window_number;
         // Flows that wanted service all the time: those backlogged throughout, and those with drops
         // for lack of space.
-        let mut wanting = self.stayed;
+        let mut wanting = self.backlogged_since_before;
         for flow in self.deprived.drain(..) {
-            wanting += u64::from(!self.flows.entry(flow).stayed(present));
+            let state = self.flows.entry(flow);
+            wanting += u64::from(!state.is_backlogged_since_before(window_number));
         }
         for flow in self.served.drain(..) {
             let state = self.flows.entry(flow);
-            if state.stayed(present) || state.deprived_in == present {
+            let is_wanting = state.is_backlogged_since_before(window_number)
+                || state.deprived_in == window_number;
+            if is_wanting {
                 let share = state.service as f64 / f64::from(state.weight);
                 sum += share;
                 squares += share * share;
@@ -254,8 +260,8 @@ impl JainWhileBacklogged {
         let length = self.window.as_picos();
         let start = Instant::from_picos(now.as_picos() / length * length);
         self.end = start + self.window;
-        self.present += 1;
-        self.stayed = self.backlogged;
+        self.window_number += 1;
+        self.backlogged_since_before = self.backlogged;
     }
 }
 

@@ -38,7 +38,7 @@ pub struct PairFairness {
     worst: Row,
     /// Term added to each difference: zero for a taken slot, minus infinity for a free slot, whose
     /// differences must not count.
-    counts: Row,
+    free_penalty: Row,
     /// How far each slot's flow has led each other slot's flow at least, since both are backlogged.
     least_lead: Vec<Row>,
 }
@@ -73,7 +73,7 @@ impl Default for PairFairness {
             taken: 0,
             served: zero,
             worst: zero,
-            counts: [f64::NEG_INFINITY; SLOTS],
+            free_penalty: [f64::NEG_INFINITY; SLOTS],
             least_lead: vec![zero; SLOTS],
         }
     }
@@ -117,7 +117,7 @@ impl PairFairness {
         if state.packets == 1 && free < SLOTS {
             state.slot = free as u8;
             self.taken |= 1 << free;
-            (self.served[free], self.worst[free], self.counts[free]) = (0.0, 0.0, 0.0);
+            (self.served[free], self.worst[free], self.free_penalty[free]) = (0.0, 0.0, 0.0);
             self.begin(free);
         }
     }
@@ -131,12 +131,12 @@ impl PairFairness {
             let grown = f64::from(bytes) / f64::from(state.weight);
             self.compare(slot, grown);
         }
-        self.shrink(flow);
+        self.leave_backlog(flow);
     }
 
     /// An accepted packet is dropped.
     pub fn withdraw(&mut self, flow: FlowId) {
-        self.shrink(flow);
+        self.leave_backlog(flow);
     }
 
     /// The flow's largest difference to any other, in bytes per unit of weight.
@@ -171,15 +171,15 @@ impl PairFairness {
         let slots = self.slots();
         let before = self.served[slot];
         let mut most = f64::NEG_INFINITY;
-        self.counts[slot] = f64::NEG_INFINITY;
-        let others = self.served[..slots].iter().zip(&self.counts[..slots]);
+        self.free_penalty[slot] = f64::NEG_INFINITY;
+        let others = self.served[..slots].iter().zip(&self.free_penalty[..slots]);
         let kept = self.least_lead[slot][..slots]
             .iter_mut()
             .zip(&mut self.worst[..slots]);
-        for ((served, counts), (least, worst)) in others.zip(kept) {
+        for ((served, penalty), (least, worst)) in others.zip(kept) {
             let lead = before - served;
             *least = if lead < *least { lead } else { *least };
-            let difference = lead + grown - *least + counts;
+            let difference = lead + grown - *least + penalty;
             *worst = if difference > *worst {
                 difference
             } else {
@@ -187,12 +187,13 @@ impl PairFairness {
             };
             most = if difference > most { difference } else { most };
         }
-        self.counts[slot] = 0.0;
+        self.free_penalty[slot] = 0.0;
         self.worst[slot] = self.worst[slot].max(most);
         self.served[slot] += grown;
     }
 
-    fn shrink(&mut self, flow: FlowId) {
+    /// A packet leaves the flow's backlog.
+    fn leave_backlog(&mut self, flow: FlowId) {
         let state = self.flows.entry(flow);
         debug_assert!(state.packets > 0, "more leaves than has arrived");
         state.packets = state.packets.saturating_sub(1);
@@ -200,7 +201,7 @@ impl PairFairness {
             let slot = std::mem::replace(&mut state.slot, NO_SLOT);
             state.worst = state.worst.max(self.worst[usize::from(slot)]);
             self.taken &= !(1 << slot);
-            self.counts[usize::from(slot)] = f64::NEG_INFINITY;
+            self.free_penalty[usize::from(slot)] = f64::NEG_INFINITY;
         }
     }
 }

@@ -96,18 +96,24 @@ pub fn starved(values: &[f64], part: f64) -> usize {
 /// Pearson's correlation of pairs, -1 to 1. None for fewer than three pairs, or if either figure is
 /// constant.
 pub fn correlation(pairs: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
-    let pairs: Vec<_> = pairs.collect();
-    let count = pairs.len() as f64;
-    let x = pairs.iter().map(|pair| pair.0).sum::<f64>() / count;
-    let y = pairs.iter().map(|pair| pair.1).sum::<f64>() / count;
-    let sum = |of: &dyn Fn(f64, f64) -> f64| {
-        pairs
-            .iter()
-            .map(|pair| of(pair.0 - x, pair.1 - y))
-            .sum::<f64>()
-    };
-    let [both, xx, yy] = [sum(&|x, y| x * y), sum(&|x, _| x * x), sum(&|_, y| y * y)];
-    (pairs.len() >= 3 && xx > 0.0 && yy > 0.0).then(|| both / (xx * yy).sqrt())
+    let (xs, ys): (Vec<_>, Vec<_>) = pairs.unzip();
+    if xs.len() < 3 {
+        return None;
+    }
+    let mean_x = mean(&xs);
+    let mean_y = mean(&ys);
+    let mut sum_xy = 0.0;
+    let mut sum_xx = 0.0;
+    let mut sum_yy = 0.0;
+    for (x, y) in xs.iter().zip(&ys) {
+        let from_mean_x = x - mean_x;
+        let from_mean_y = y - mean_y;
+        sum_xy += from_mean_x * from_mean_y;
+        sum_xx += from_mean_x * from_mean_x;
+        sum_yy += from_mean_y * from_mean_y;
+    }
+    let both_vary = sum_xx > 0.0 && sum_yy > 0.0;
+    both_vary.then(|| sum_xy / (sum_xx * sum_yy).sqrt())
 }
 
 fn mean(values: &[f64]) -> f64 {

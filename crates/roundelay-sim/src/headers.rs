@@ -57,6 +57,7 @@ pub(crate) fn forward(
         destination_port,
         ports: Ports::Present,
         dscp,
+        // Each packet has its own, and captures take it from there. No rule of a tree reads it.
         ecn: Ecn::NotCapable,
     }
 }

@@ -84,7 +84,7 @@ pub(crate) struct Bbr {
     is_idle_restart: bool,
     /// BBR.packet_conservation, and whether losses were under repair before.
     conserves: bool,
-    repaired: bool,
+    was_repairing: bool,
     /// BBR.pacing_rate, or 0 before the first sample.
     pacing_rate: u64,
     window: u64,
@@ -119,7 +119,7 @@ impl Bbr {
             is_probe_round_done: false,
             is_idle_restart: false,
             conserves: false,
-            repaired: false,
+            was_repairing: false,
             pacing_rate: 0,
             window: initial_window,
             prior_window: 0,
@@ -131,11 +131,11 @@ impl Bbr {
     }
 
     /// BBRUpdateRound() and BBRUpdateBtlBw() (sections 4.1.1.3 and 4.1.2.1).
-    fn update_bandwidth(&mut self, told: &Acknowledged) {
+    fn update_bandwidth(&mut self, ack: &Acknowledged) {
         self.is_round_start = false;
-        let Some(sample) = told.sample else { return };
+        let Some(sample) = ack.sample else { return };
         if sample.prior_delivered >= self.next_round_delivered {
-            self.next_round_delivered = told.delivered;
+            self.next_round_delivered = ack.delivered;
             self.round += 1;
             self.is_round_start = true;
         }
@@ -147,15 +147,15 @@ impl Bbr {
     }
 
     /// BBRUpdateACKAggregation() (draft -02, section 4.5.5).
-    fn update_aggregation(&mut self, told: &Acknowledged) {
-        let span = told.now.since(self.group_start);
+    fn update_aggregation(&mut self, ack: &Acknowledged) {
+        let span = ack.now.since(self.group_start);
         let mut expected = carried(self.bandwidth(), span);
         if self.group <= expected {
             self.group = 0;
-            self.group_start = told.now;
+            self.group_start = ack.now;
             expected = 0;
         }
-        self.group += told.news;
+        self.group += ack.newly_delivered;
         let extra = self.group.saturating_sub(expected).min(self.window);
         push_most(&mut self.extras, self.round, extra, BANDWIDTH_ROUNDS);
     }
@@ -188,31 +188,32 @@ impl Bbr {
     }
 
     /// BBRCheckCyclePhase() (section 4.3.4.4).
-    fn check_cycle_phase(&mut self, told: &Acknowledged) {
-        if self.state == State::ProbeBandwidth && self.is_next_phase(told) {
+    fn check_cycle_phase(&mut self, ack: &Acknowledged) {
+        if self.state == State::ProbeBandwidth && self.is_next_phase(ack) {
             self.phase = (self.phase + 1) % CYCLE.len();
-            self.phase_at = told.now;
+            self.phase_at = ack.now;
             self.pacing_gain = CYCLE[self.phase];
         }
     }
 
-    /// BBRIsNextCyclePhase().
-    fn is_next_phase(&self, told: &Acknowledged) -> bool {
+    /// BBRIsNextCyclePhase(): whether this phase of ProbeBW is over.
+    fn is_next_phase(&self, ack: &Acknowledged) -> bool {
         let length = self.round_trip.unwrap_or(Duration::ZERO);
-        let is_full_length = told.now.since(self.phase_at) > length;
+        let is_full_length = ack.now.since(self.phase_at) > length;
         match CYCLE[self.phase] {
             ONE => is_full_length,
-            // More is in the network, or losses say that no more fits.
+            // 5/4: more is in the network, or losses say that no more fits.
             gain if self.phase == 0 => {
-                is_full_length && (told.lost > 0 || told.was_in_flight >= self.target(gain))
+                is_full_length && (ack.lost > 0 || ack.was_in_flight >= self.target(gain))
             }
-            _ => is_full_length || told.was_in_flight <= self.target(ONE),
+            // 3/4: the queue that probing has built is drained.
+            _ => is_full_length || ack.was_in_flight <= self.target(ONE),
         }
     }
 
     /// BBRCheckFullPipe() (section 4.3.2.2).
-    fn check_full_pipe(&mut self, told: &Acknowledged) {
-        let is_app_limited = told.sample.is_none_or(|sample| sample.is_app_limited);
+    fn check_full_pipe(&mut self, ack: &Acknowledged) {
+        let is_app_limited = ack.sample.is_none_or(|sample| sample.is_app_limited);
         if self.is_pipe_full || !self.is_round_start || is_app_limited {
             return;
         }
@@ -226,14 +227,14 @@ impl Bbr {
     }
 
     /// BBRCheckDrain() (section 4.3.3).
-    fn check_drain(&mut self, told: &Acknowledged) {
+    fn check_drain(&mut self, ack: &Acknowledged) {
         if self.state == State::Startup && self.is_pipe_full {
             self.state = State::Drain;
             self.pacing_gain = DRAIN;
             self.window_gain = HIGH;
         }
-        if self.state == State::Drain && told.in_flight <= self.target(ONE) {
-            self.enter_probe_bandwidth(told.now);
+        if self.state == State::Drain && ack.in_flight <= self.target(ONE) {
+            self.enter_probe_bandwidth(ack.now);
         }
     }
 
@@ -249,21 +250,21 @@ impl Bbr {
     }
 
     /// BBRUpdateRTprop() (section 4.1.2.3). Returns whether the round trip was too old.
-    fn update_round_trip(&mut self, told: &Acknowledged) -> bool {
-        let age = told.now.since(self.round_trip_at);
+    fn update_round_trip(&mut self, ack: &Acknowledged) -> bool {
+        let age = ack.now.since(self.round_trip_at);
         let is_expired = self.round_trip.is_some() && age > ROUND_TRIP_AGE;
-        let found = told.sample.and_then(|sample| sample.round_trip);
+        let found = ack.sample.and_then(|sample| sample.round_trip);
         if let Some(found) = found
             && (is_expired || self.round_trip.is_none_or(|shortest| found <= shortest))
         {
             self.round_trip = Some(found);
-            self.round_trip_at = told.now;
+            self.round_trip_at = ack.now;
         }
         is_expired
     }
 
     /// BBRCheckProbeRTT() (section 4.3.5).
-    fn check_probe_round_trip(&mut self, told: &Acknowledged, is_expired: bool) {
+    fn check_probe_round_trip(&mut self, ack: &Acknowledged, is_expired: bool) {
         if self.state != State::ProbeRoundTrip && is_expired && !self.is_idle_restart {
             self.save_window();
             self.state = State::ProbeRoundTrip;
@@ -272,31 +273,31 @@ impl Bbr {
             self.probe_ends = None;
         }
         if self.state == State::ProbeRoundTrip {
-            self.go_on_probing(told);
+            self.go_on_probing(ack);
         }
-        if told.sample.is_some() {
+        if ack.sample.is_some() {
             self.is_idle_restart = false;
         }
     }
 
     /// BBRHandleProbeRTT(): keeps the window small for a round, and for at least the shortest time.
-    fn go_on_probing(&mut self, told: &Acknowledged) {
+    fn go_on_probing(&mut self, ack: &Acknowledged) {
         let Some(ends) = self.probe_ends else {
-            if told.in_flight <= self.least() {
-                self.probe_ends = Some(told.now + PROBE_TIME);
+            if ack.in_flight <= self.least() {
+                self.probe_ends = Some(ack.now + PROBE_TIME);
                 self.is_probe_round_done = false;
-                self.next_round_delivered = told.delivered;
+                self.next_round_delivered = ack.delivered;
             }
             return;
         };
         self.is_probe_round_done |= self.is_round_start;
-        if !self.is_probe_round_done || told.now <= ends {
+        if !self.is_probe_round_done || ack.now <= ends {
             return;
         }
-        self.round_trip_at = told.now;
+        self.round_trip_at = ack.now;
         self.restore_window();
         if self.is_pipe_full {
-            self.enter_probe_bandwidth(told.now);
+            self.enter_probe_bandwidth(ack.now);
         } else {
             self.state = State::Startup;
             self.pacing_gain = HIGH;
@@ -318,7 +319,7 @@ impl Bbr {
 
     /// BBRSaveCwnd().
     fn save_window(&mut self) {
-        let is_whole = !self.repaired && self.state != State::ProbeRoundTrip;
+        let is_whole = !self.was_repairing && self.state != State::ProbeRoundTrip;
         self.prior_window = if is_whole {
             self.window
         } else {
@@ -332,21 +333,21 @@ impl Bbr {
     }
 
     /// BBRSetCwnd() (section 4.2.3.6).
-    fn set_window(&mut self, told: &Acknowledged) {
-        self.follow_recovery(told);
+    fn set_window(&mut self, ack: &Acknowledged) {
+        self.follow_recovery(ack);
         // BBRModulateCwndForRecovery().
-        if told.lost > 0 {
-            self.window = self.window.saturating_sub(told.lost).max(self.segment_len);
+        if ack.lost > 0 {
+            self.window = self.window.saturating_sub(ack.lost).max(self.segment_len);
         }
         if self.conserves {
-            self.window = self.window.max(told.in_flight + told.news);
+            self.window = self.window.max(ack.in_flight + ack.newly_delivered);
         } else {
             let mut target = self.target(self.window_gain);
             if self.is_pipe_full {
                 target += self.extras.front().map_or(0, |(_, extra)| *extra);
-                self.window = (self.window + told.news).min(target);
-            } else if self.window < target || told.delivered < self.initial_window {
-                self.window += told.news;
+                self.window = (self.window + ack.newly_delivered).min(target);
+            } else if self.window < target || ack.delivered < self.initial_window {
+                self.window += ack.newly_delivered;
             }
             self.window = self.window.max(self.least());
         }
@@ -358,20 +359,20 @@ impl Bbr {
 
     /// Begins and ends packet conservation, which lasts for the first round of a repair (section
     /// 4.2.3.4).
-    fn follow_recovery(&mut self, told: &Acknowledged) {
-        if told.repairs && !self.repaired {
+    fn follow_recovery(&mut self, ack: &Acknowledged) {
+        if ack.is_repairing && !self.was_repairing {
             self.save_window();
-            self.window = told.in_flight + told.news.max(self.segment_len);
+            self.window = ack.in_flight + ack.newly_delivered.max(self.segment_len);
             self.conserves = true;
             // The repair's round begins now.
-            self.next_round_delivered = told.delivered;
-        } else if self.is_round_start || !told.repairs {
+            self.next_round_delivered = ack.delivered;
+        } else if self.is_round_start || !ack.is_repairing {
             self.conserves = false;
         }
-        if self.repaired && !told.repairs {
+        if self.was_repairing && !ack.is_repairing {
             self.restore_window();
         }
-        self.repaired = told.repairs;
+        self.was_repairing = ack.is_repairing;
     }
 }
 
@@ -412,7 +413,7 @@ impl PathModel for Bbr {
     fn time_out(&mut self) {
         self.save_window();
         self.window = self.segment_len;
-        self.repaired = true;
+        self.was_repairing = true;
         self.conserves = false;
     }
 
@@ -421,22 +422,22 @@ impl PathModel for Bbr {
     }
 
     /// BBRUpdateOnACK().
-    fn on_ack(&mut self, told: &Acknowledged) -> u64 {
+    fn on_ack(&mut self, ack: &Acknowledged) -> u64 {
         if self.pacing_rate == 0
-            && let Some(round_trip) = told.sample.and_then(|sample| sample.round_trip)
+            && let Some(round_trip) = ack.sample.and_then(|sample| sample.round_trip)
         {
             // BBRInitPacingRate(). Until the pipe is full, the rate never falls below this one.
             self.pacing_rate = self.pacing_rate(Some(round_trip));
         }
-        self.update_bandwidth(told);
-        self.update_aggregation(told);
-        self.check_cycle_phase(told);
-        self.check_full_pipe(told);
-        self.check_drain(told);
-        let is_expired = self.update_round_trip(told);
-        self.check_probe_round_trip(told, is_expired);
+        self.update_bandwidth(ack);
+        self.update_aggregation(ack);
+        self.check_cycle_phase(ack);
+        self.check_full_pipe(ack);
+        self.check_drain(ack);
+        let is_expired = self.update_round_trip(ack);
+        self.check_probe_round_trip(ack, is_expired);
         self.set_pacing_rate_with(self.pacing_gain);
-        self.set_window(told);
+        self.set_window(ack);
         self.window
     }
 }

@@ -160,8 +160,8 @@ pub(crate) struct Bbr3 {
     is_idle_restart: bool,
     /// C.is_cwnd_limited, in this round and in the round before.
     was_window_full: [bool; 2],
-    /// InLossRecovery(), and the round in which it began.
-    repaired: bool,
+    /// InLossRecovery() until now, and the round in which it began.
+    was_repairing: bool,
     repair_round: u64,
     /// C.pacing_rate, or 0 before the first sample.
     pacing_rate: u64,
@@ -222,7 +222,7 @@ impl Bbr3 {
             is_probe_round_done: false,
             is_idle_restart: false,
             was_window_full: [false; 2],
-            repaired: false,
+            was_repairing: false,
             repair_round: 0,
             pacing_rate: 0,
             window: initial_window,
@@ -345,14 +345,14 @@ impl Bbr3 {
     }
 
     /// UpdateACKAggregation().
-    fn update_aggregation(&mut self, told: &Acknowledged) {
-        let mut expected = carried(self.rate, told.now.since(self.extra_start));
+    fn update_aggregation(&mut self, ack: &Acknowledged) {
+        let mut expected = carried(self.rate, ack.now.since(self.extra_start));
         if self.extra_delivered <= expected {
             self.extra_delivered = 0;
-            self.extra_start = told.now;
+            self.extra_start = ack.now;
             expected = 0;
         }
-        self.extra_delivered += told.news;
+        self.extra_delivered += ack.newly_delivered;
         let extra = self.extra_delivered.saturating_sub(expected);
         let rounds = if self.is_pipe_full { EXTRA_ROUNDS } else { 1 };
         push_most(&mut self.extras, self.round, extra.min(self.window), rounds);
@@ -399,7 +399,7 @@ impl Bbr3 {
     /// lost in a round, in six ranges or more.
     fn check_startup_losses(&mut self, sample: Option<&RateSample>) {
         let Some(sample) = sample else { return };
-        let is_long = self.repaired && self.round > self.repair_round;
+        let is_long = self.was_repairing && self.round > self.repair_round;
         let is_high = is_too_high(sample.lost, sample.in_flight);
         let is_scattered = self.lost_ranges >= STARTUP_LOSSES;
         if self.is_loss_round_start && is_long && is_high && is_scattered {
@@ -410,13 +410,13 @@ impl Bbr3 {
     }
 
     /// CheckDrainDone(), EnterProbeBW().
-    fn check_drain(&mut self, told: &Acknowledged) {
+    fn check_drain(&mut self, ack: &Acknowledged) {
         if self.state != State::Drain {
             return;
         }
         let is_long = self.round > self.drain_round + DRAIN_ROUNDS;
-        if is_long || told.in_flight <= self.flight_at(self.rate, ONE) {
-            self.start_down(told.now);
+        if is_long || ack.in_flight <= self.flight_at(self.rate, ONE) {
+            self.start_down(ack.now);
         }
     }
 
@@ -470,21 +470,21 @@ impl Bbr3 {
     }
 
     /// UpdateProbeBWCyclePhase().
-    fn update_cycle(&mut self, told: &Acknowledged) {
-        let sample = told.sample.as_ref();
-        if !self.is_pipe_full || self.adapt_long_term(told) || !self.probes_bandwidth() {
+    fn update_cycle(&mut self, ack: &Acknowledged) {
+        let sample = ack.sample.as_ref();
+        if !self.is_pipe_full || self.adapt_long_term(ack) || !self.probes_bandwidth() {
             return;
         }
         if self.state == State::Up {
-            if self.is_time_to_go_down(told) {
+            if self.is_time_to_go_down(ack) {
                 self.was_too_high = false;
-                self.start_down(told.now);
+                self.start_down(ack.now);
             }
             return;
         }
         match self.state {
-            State::Down | State::Cruise if self.is_time_to_probe(told.now) => self.start_refill(),
-            State::Down if self.is_time_to_cruise(told) => self.state = State::Cruise,
+            State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(),
+            State::Down if self.is_time_to_cruise(ack) => self.state = State::Cruise,
             State::Refill if self.is_round_start => {
                 self.is_probe_sample = true;
                 self.start_up(sample);
@@ -505,20 +505,20 @@ impl Bbr3 {
     }
 
     /// IsTimeToCruise().
-    fn is_time_to_cruise(&self, told: &Acknowledged) -> bool {
-        let has_headroom = told.in_flight <= self.flight_with_headroom();
-        has_headroom && told.in_flight <= self.flight_at(self.max_rate(), ONE)
+    fn is_time_to_cruise(&self, ack: &Acknowledged) -> bool {
+        let has_headroom = ack.in_flight <= self.flight_with_headroom();
+        has_headroom && ack.in_flight <= self.flight_at(self.max_rate(), ONE)
     }
 
     /// IsTimeToGoDown().
-    fn is_time_to_go_down(&mut self, told: &Acknowledged) -> bool {
-        let is_at_limit = told.was_in_flight + self.segment_len > self.long_flight;
+    fn is_time_to_go_down(&mut self, ack: &Acknowledged) -> bool {
+        let is_at_limit = ack.was_in_flight + self.segment_len > self.long_flight;
         if self.was_too_high && is_at_limit {
             self.was_precautionary = true;
             return true;
         }
         if self.is_window_full() && self.window >= self.long_flight {
-            self.look_for_growth(told.sample.as_ref());
+            self.look_for_growth(ack.sample.as_ref());
             return false;
         }
         self.is_full_now
@@ -529,23 +529,23 @@ impl Bbr3 {
         self.was_window_full[0] || self.was_window_full[1]
     }
 
-    fn note_full_window(&mut self, told: &Acknowledged) {
+    fn note_full_window(&mut self, ack: &Acknowledged) {
         if self.is_round_start {
             self.was_window_full[1] = self.was_window_full[0];
             self.was_window_full[0] = false;
         }
-        self.was_window_full[0] |= told.was_in_flight + self.segment_len > self.window;
+        self.was_window_full[0] |= ack.was_in_flight + self.segment_len > self.window;
     }
 
     /// AdaptLongTermModel(). Returns whether the state has changed.
-    fn adapt_long_term(&mut self, told: &Acknowledged) -> bool {
+    fn adapt_long_term(&mut self, ack: &Acknowledged) -> bool {
         if self.feedback == Feedback::Starting && self.is_round_start {
             self.feedback = Feedback::Coming;
         }
         if self.feedback == Feedback::Stopping && self.is_round_start {
             self.is_probe_sample = false;
             self.feedback = Feedback::Init;
-            let is_app_limited = told.sample.is_some_and(|sample| sample.is_app_limited);
+            let is_app_limited = ack.sample.is_some_and(|sample| sample.is_app_limited);
             if self.probes_bandwidth() && !is_app_limited {
                 self.advance_rates();
             }
@@ -554,7 +554,7 @@ impl Bbr3 {
                 return true;
             }
         }
-        let Some(sample) = told.sample else {
+        let Some(sample) = ack.sample else {
             return false;
         };
         if is_too_high(sample.lost, sample.in_flight) || self.long_flight == NONE {
@@ -562,7 +562,7 @@ impl Bbr3 {
         }
         self.long_flight = self.long_flight.max(sample.in_flight);
         if self.state == State::Up {
-            self.probe_upward(told);
+            self.probe_upward(ack);
         }
         false
     }
@@ -582,11 +582,11 @@ impl Bbr3 {
     }
 
     /// ProbeInflightLongtermUpward().
-    fn probe_upward(&mut self, told: &Acknowledged) {
+    fn probe_upward(&mut self, ack: &Acknowledged) {
         if !self.is_window_full() || self.window < self.long_flight {
             return;
         }
-        self.up_delivered += told.news;
+        self.up_delivered += ack.newly_delivered;
         let segments = self.up_delivered / self.up_per_segment;
         self.up_delivered -= segments * self.up_per_segment;
         self.long_flight += segments * self.segment_len;
@@ -610,19 +610,19 @@ impl Bbr3 {
     // Round trips.
 
     /// UpdateMinRTT().
-    fn update_round_trip(&mut self, told: &Acknowledged) {
-        let probe_age = told.now.since(self.probe_round_trip_at);
+    fn update_round_trip(&mut self, ack: &Acknowledged) {
+        let probe_age = ack.now.since(self.probe_round_trip_at);
         self.is_probe_due = probe_age > PROBE_INTERVAL;
-        if let Some(found) = told.sample.and_then(|sample| sample.round_trip)
+        if let Some(found) = ack.sample.and_then(|sample| sample.round_trip)
             && (self.is_probe_due || self.probe_round_trip.is_none_or(|least| found < least))
         {
             self.probe_round_trip = Some(found);
-            self.probe_round_trip_at = told.now;
+            self.probe_round_trip_at = ack.now;
         }
         let Some(least) = self.probe_round_trip else {
             return;
         };
-        let is_old = told.now.since(self.round_trip_at) > ROUND_TRIP_AGE;
+        let is_old = ack.now.since(self.round_trip_at) > ROUND_TRIP_AGE;
         if is_old || self.round_trip.is_none_or(|before| least < before) {
             self.round_trip = Some(least);
             self.round_trip_at = self.probe_round_trip_at;
@@ -630,7 +630,7 @@ impl Bbr3 {
     }
 
     /// CheckProbeRTT().
-    fn check_probe_round_trip(&mut self, told: &Acknowledged) {
+    fn check_probe_round_trip(&mut self, ack: &Acknowledged) {
         let is_probing = self.state == State::ProbeRoundTrip;
         if !is_probing && self.is_probe_due && !self.is_idle_restart {
             // EnterProbeRTT().
@@ -641,18 +641,18 @@ impl Bbr3 {
             self.start_round();
         }
         if self.state == State::ProbeRoundTrip {
-            self.go_on_probing(told);
+            self.go_on_probing(ack);
         }
-        if told.sample.is_some() {
+        if ack.sample.is_some() {
             self.is_idle_restart = false;
         }
     }
 
     /// HandleProbeRTT().
-    fn go_on_probing(&mut self, told: &Acknowledged) {
+    fn go_on_probing(&mut self, ack: &Acknowledged) {
         if self.probe_ends.is_none() {
-            if told.in_flight <= self.probe_window() {
-                self.probe_ends = Some(told.now + PROBE_TIME);
+            if ack.in_flight <= self.probe_window() {
+                self.probe_ends = Some(ack.now + PROBE_TIME);
                 self.is_probe_round_done = false;
                 self.start_round();
             }
@@ -660,7 +660,7 @@ impl Bbr3 {
         }
         self.is_probe_round_done |= self.is_round_start;
         if self.is_probe_round_done {
-            self.check_probe_done(told.now);
+            self.check_probe_done(ack.now);
         }
     }
 
@@ -759,7 +759,7 @@ impl Bbr3 {
 
     /// SaveCwnd().
     fn save_window(&mut self) {
-        let is_whole = !self.repaired && self.state != State::ProbeRoundTrip;
+        let is_whole = !self.was_repairing && self.state != State::ProbeRoundTrip;
         self.prior_window = if is_whole {
             self.window
         } else {
@@ -772,25 +772,26 @@ impl Bbr3 {
         self.window = self.window.max(self.prior_window);
     }
 
-    /// OnEnterFastRecovery(), and the end of a repair.
-    fn follow_repair(&mut self, told: &Acknowledged) {
-        if told.repairs && !self.repaired {
-            self.save_window();
-            self.repair_round = self.round;
+    /// OnEnterFastRecovery() when a repair begins, RestoreCwnd() when it ends.
+    fn follow_repair(&mut self, ack: &Acknowledged) {
+        match (self.was_repairing, ack.is_repairing) {
+            (false, true) => {
+                self.save_window();
+                self.repair_round = self.round;
+            }
+            (true, false) => self.restore_window(),
+            (false, false) | (true, true) => {}
         }
-        if self.repaired && !told.repairs {
-            self.restore_window();
-        }
-        self.repaired = told.repairs;
+        self.was_repairing = ack.is_repairing;
     }
 
     /// SetCwnd().
-    fn set_window(&mut self, told: &Acknowledged) {
+    fn set_window(&mut self, ack: &Acknowledged) {
         let most = self.most_flight();
         if self.is_pipe_full {
-            self.window = (self.window + told.news).min(most);
-        } else if self.window < most || told.delivered < self.initial_window {
-            self.window += told.news;
+            self.window = (self.window + ack.newly_delivered).min(most);
+        } else if self.window < most || ack.delivered < self.initial_window {
+            self.window += ack.newly_delivered;
         }
         self.window = self.window.max(self.least());
         // BoundCwndForProbeRTT().
@@ -871,10 +872,10 @@ impl PathModel for Bbr3 {
     fn time_out(&mut self) {
         self.save_window();
         self.window = self.segment_len;
-        if !self.repaired {
+        if !self.was_repairing {
             self.repair_round = self.round;
         }
-        self.repaired = true;
+        self.was_repairing = true;
     }
 
     fn repair_after_timeout(&mut self, in_flight: u64) -> u64 {
@@ -899,31 +900,31 @@ impl PathModel for Bbr3 {
     }
 
     /// UpdateOnACK().
-    fn on_ack(&mut self, told: &Acknowledged) -> u64 {
-        self.delivered = told.delivered;
-        let sample = told.sample.as_ref();
+    fn on_ack(&mut self, ack: &Acknowledged) -> u64 {
+        self.delivered = ack.delivered;
+        let sample = ack.sample.as_ref();
         if self.pacing_rate == 0
             && let Some(round_trip) = sample.and_then(|sample| sample.round_trip)
         {
             self.pacing_rate = self.pacing_rate(Some(round_trip));
         }
-        self.follow_repair(told);
+        self.follow_repair(ack);
         // UpdateModelAndState().
         self.update_latest(sample);
         self.update_congestion(sample);
-        self.note_full_window(told);
-        self.update_aggregation(told);
+        self.note_full_window(ack);
+        self.update_aggregation(ack);
         self.check_full_rate(sample);
         self.check_startup(sample);
-        self.check_drain(told);
-        self.update_cycle(told);
-        self.update_round_trip(told);
-        self.check_probe_round_trip(told);
+        self.check_drain(ack);
+        self.update_cycle(ack);
+        self.update_round_trip(ack);
+        self.check_probe_round_trip(ack);
         self.advance_latest(sample);
         self.bound_rate();
         // UpdateControlParameters().
         self.set_pacing_rate_with(self.pacing_gain());
-        self.set_window(told);
+        self.set_window(ack);
         self.window
     }
 }
@@ -975,16 +976,16 @@ mod tests {
     }
 
     /// An acknowledgement that tells of one segment.
-    fn told(now: Instant, delivered: u64, sample: RateSample) -> Acknowledged {
+    fn ack(now: Instant, delivered: u64, sample: RateSample) -> Acknowledged {
         Acknowledged {
             now,
             sample: Some(sample),
-            news: LEN,
+            newly_delivered: LEN,
             lost: 0,
             delivered,
             was_in_flight: sample.in_flight,
             in_flight: sample.in_flight - LEN,
-            repairs: false,
+            is_repairing: false,
         }
     }
 
@@ -1007,13 +1008,13 @@ mod tests {
             assert_eq!(flow.pacing_gain().of(100), pacing, "{state:?}");
             assert_eq!(flow.window_gain().of(100), window, "{state:?}");
             flow.long_flight = 150 * LEN;
-            let told = told(at(1000), 1_000_000, sample(1_000_000));
-            flow.set_window(&told);
+            let ack = ack(at(1000), 1_000_000, sample(1_000_000));
+            flow.set_window(&ack);
             let free = flow.window_gain().of(100_000).min(201_000);
             let two_more = if state == State::Up { 2000 } else { 0 };
             assert_eq!(flow.window, bound.min(free + two_more), "{state:?}");
             flow.short_flight = 120 * LEN;
-            flow.set_window(&told);
+            flow.set_window(&ack);
             assert_eq!(flow.window, bound.min(120_000), "{state:?}");
         }
     }
@@ -1084,8 +1085,8 @@ mod tests {
                 flow.window = flow.long_flight;
                 flow.is_round_start = number + 1 == segments;
                 flow.was_window_full = [true, false];
-                let told = told(at(1000), 0, sample(1_000_000));
-                flow.probe_upward(&told);
+                let ack = ack(at(1000), 0, sample(1_000_000));
+                flow.probe_upward(&ack);
             }
             grown.push((flow.long_flight - before) / LEN);
         }
@@ -1093,10 +1094,10 @@ mod tests {
         flow.window = flow.long_flight;
         let before = flow.long_flight;
         flow.was_window_full = [false, false];
-        flow.probe_upward(&told(at(1000), 0, sample(1_000_000)));
+        flow.probe_upward(&ack(at(1000), 0, sample(1_000_000)));
         flow.was_window_full = [true, false];
         flow.window -= LEN;
-        flow.probe_upward(&told(at(1000), 0, sample(1_000_000)));
+        flow.probe_upward(&ack(at(1000), 0, sample(1_000_000)));
         assert_eq!((flow.long_flight, flow.up_delivered), (before, 0));
     }
 
@@ -1154,14 +1155,14 @@ mod tests {
         // The next time, reaching that end is enough.
         let mut flow = self::flow(State::Up);
         flow.long_flight = end;
-        let mut told = told(at(1000), 0, sample(1_000_000));
-        told.was_in_flight = 128_000;
+        let mut ack = ack(at(1000), 0, sample(1_000_000));
+        ack.was_in_flight = 128_000;
         flow.was_too_high = true;
-        assert!(!flow.is_time_to_go_down(&told));
-        told.was_in_flight = 129_000;
-        assert!(flow.is_time_to_go_down(&told) && flow.was_precautionary);
+        assert!(!flow.is_time_to_go_down(&ack));
+        ack.was_in_flight = 129_000;
+        assert!(flow.is_time_to_go_down(&ack) && flow.was_precautionary);
         flow.was_too_high = false;
-        assert!(!flow.is_time_to_go_down(&told), "without a loss it goes on");
+        assert!(!flow.is_time_to_go_down(&ack), "without a loss it goes on");
     }
 
     /// However small the flight was that lost too much, the flow gives up no more than three
@@ -1190,10 +1191,10 @@ mod tests {
             flow.start_down(at(1000));
             flow.was_precautionary = is_short;
             flow.was_too_high = was_too_high;
-            flow.adapt_long_term(&told(at(1050), 0, sample(1_000_000)));
+            flow.adapt_long_term(&ack(at(1050), 0, sample(1_000_000)));
             assert_eq!(flow.state, State::Down, "not before a round is over");
             flow.is_round_start = true;
-            flow.adapt_long_term(&told(at(1100), 0, sample(1_000_000)));
+            flow.adapt_long_term(&ack(at(1100), 0, sample(1_000_000)));
             assert_eq!(flow.state, state, "{is_short}, {was_too_high}");
         }
     }
@@ -1203,18 +1204,18 @@ mod tests {
     #[test]
     fn the_window_comes_back() {
         let mut flow = flow(State::Cruise);
-        let mut told = told(at(1000), 0, sample(1_000_000));
-        told.repairs = true;
-        flow.follow_repair(&told);
+        let mut ack = ack(at(1000), 0, sample(1_000_000));
+        ack.is_repairing = true;
+        flow.follow_repair(&ack);
         flow.window = 20 * LEN;
-        flow.follow_repair(&told);
+        flow.follow_repair(&ack);
         assert_eq!(flow.window, 20 * LEN);
-        told.repairs = false;
-        flow.follow_repair(&told);
+        ack.is_repairing = false;
+        flow.follow_repair(&ack);
         assert_eq!(flow.window, 200 * LEN);
         flow.time_out();
         assert_eq!(flow.repair_after_timeout(3 * LEN), 4 * LEN);
-        flow.follow_repair(&told);
+        flow.follow_repair(&ack);
         assert_eq!(flow.window, 200 * LEN);
         for (is_pipe_full, state) in [(true, State::Cruise), (false, State::Startup)] {
             flow.is_pipe_full = is_pipe_full;
@@ -1232,17 +1233,17 @@ mod tests {
     #[test]
     fn a_full_window_counts_for_two_rounds() {
         let mut flow = flow(State::Up);
-        let mut told = told(at(1000), 0, sample(1_000_000));
-        told.was_in_flight = flow.window - LEN;
-        flow.note_full_window(&told);
+        let mut ack = ack(at(1000), 0, sample(1_000_000));
+        ack.was_in_flight = flow.window - LEN;
+        flow.note_full_window(&ack);
         assert!(!flow.is_window_full(), "a segment had room");
-        told.was_in_flight += 1;
-        flow.note_full_window(&told);
-        told.was_in_flight = 0;
+        ack.was_in_flight += 1;
+        flow.note_full_window(&ack);
+        ack.was_in_flight = 0;
         flow.is_round_start = true;
-        flow.note_full_window(&told);
+        flow.note_full_window(&ack);
         assert!(flow.is_window_full());
-        flow.note_full_window(&told);
+        flow.note_full_window(&ack);
         assert!(!flow.is_window_full());
     }
 
@@ -1251,17 +1252,17 @@ mod tests {
     fn drain_lasts_three_rounds_at_most() {
         let mut flow = flow(State::Drain);
         flow.drain_round = 5;
-        let mut told = told(at(1000), 0, sample(1_000_000));
-        told.in_flight = 101_000;
+        let mut ack = ack(at(1000), 0, sample(1_000_000));
+        ack.in_flight = 101_000;
         flow.round = 8;
-        flow.check_drain(&told);
+        flow.check_drain(&ack);
         assert_eq!(flow.state, State::Drain);
         flow.round = 9;
-        flow.check_drain(&told);
+        flow.check_drain(&ack);
         assert_eq!(flow.state, State::Down);
         let mut flow = self::flow(State::Drain);
-        told.in_flight = 100_000;
-        flow.check_drain(&told);
+        ack.in_flight = 100_000;
+        flow.check_drain(&ack);
         assert_eq!(flow.state, State::Down, "the path holds as much");
     }
 
@@ -1279,9 +1280,9 @@ mod tests {
                 ..sample(1000 * rate)
             };
             assert_eq!(flow.state, State::Startup, "{rate}");
-            let mut told = told(at(100 * number as u64), delivered, sample);
-            told.in_flight = 200_000;
-            flow.on_ack(&told);
+            let mut ack = ack(at(100 * number as u64), delivered, sample);
+            ack.in_flight = 200_000;
+            flow.on_ack(&ack);
         }
         assert_eq!((flow.state, flow.max_rate()), (State::Drain, 339_000));
         assert_eq!(flow.long_flight, NONE);
@@ -1293,7 +1294,7 @@ mod tests {
     fn six_ranges_lost_in_a_round_of_repair_end_the_start() {
         let ends = |ranges: u64, lost_bytes: u64, is_long: bool| {
             let mut flow = flow(State::Startup);
-            flow.repaired = true;
+            flow.was_repairing = true;
             flow.round = 7;
             flow.repair_round = if is_long { 6 } else { 7 };
             for number in 0..ranges {

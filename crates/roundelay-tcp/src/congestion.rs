@@ -37,9 +37,10 @@ enum Law {
     Custom(Box<Instance>),
 }
 
-/// What an acknowledgement, a loss, a mark or a timeout tells, beside window and threshold.
+/// What the sender says of an acknowledgement, a loss, a mark or a timeout: [`Feedback`] without
+/// window and threshold.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct News {
+pub(crate) struct SenderFeedback {
     pub(crate) now: Instant,
     pub(crate) acknowledged: u64,
     pub(crate) in_flight: u64,
@@ -116,9 +117,9 @@ impl Congestion {
     }
 
     /// Sets the window as the model of the path says.
-    pub(crate) fn follow_model(&mut self, told: &Acknowledged) {
+    pub(crate) fn follow_model(&mut self, ack: &Acknowledged) {
         if let Some(model) = self.model() {
-            self.window = model.on_ack(told);
+            self.window = model.on_ack(ack);
         }
     }
 
@@ -133,14 +134,14 @@ impl Congestion {
         matches!(self.law, Law::Reno(_) | Law::Cubic(_))
     }
 
-    /// Grows the window in a slow start that watches round trips. Only the first slow start does,
-    /// because later ones end at a threshold.
-    pub(crate) fn start_slowly(&mut self, progress: Progress) {
+    /// Grows the window by HyStart, in a slow start that watches round trips. Only the first slow
+    /// start does, because later ones end at a threshold.
+    pub(crate) fn grow_by_hystart(&mut self, progress: Progress) {
         let Some(hystart) = &mut self.hystart else {
             return;
         };
-        let is_over;
-        (self.window, is_over) = hystart.on_ack(progress, self.window, self.segment_len);
+        let (window, is_over) = hystart.on_ack(progress, self.window, self.segment_len);
+        self.window = window;
         if is_over {
             self.threshold = self.window;
             self.hystart = None;
@@ -149,12 +150,12 @@ impl Congestion {
 
     /// Grows the window because an acknowledgement tells of new data.
     #[inline]
-    pub(crate) fn grow(&mut self, news: News) {
+    pub(crate) fn grow(&mut self, feedback: SenderFeedback) {
         if self.counts_bytes && self.window < self.threshold && self.has_slow_start() {
-            self.window = (self.window + news.acknowledged).min(self.threshold);
+            self.window = (self.window + feedback.acknowledged).min(self.threshold);
             return;
         }
-        let feedback = self.feedback(news);
+        let feedback = self.complete(feedback);
         self.window = match &mut self.law {
             Law::Reno(reno) => reno.on_ack(&feedback),
             Law::Cubic(cubic) => cubic.on_ack(&feedback),
@@ -170,8 +171,8 @@ impl Congestion {
     /// An acknowledgement causes no growth, because the window was not in full use or because there
     /// is a mark.
     #[inline]
-    pub(crate) fn pause(&mut self, news: News) {
-        let feedback = self.feedback(news);
+    pub(crate) fn pause(&mut self, feedback: SenderFeedback) {
+        let feedback = self.complete(feedback);
         match &mut self.law {
             Law::Reno(_) | Law::Bbr(_) | Law::Bbr3(_) => {}
             Law::Cubic(cubic) => cubic.on_limited(&feedback),
@@ -181,8 +182,8 @@ impl Congestion {
 
     /// Reacts to a loss, a mark or a timeout by setting the threshold. The caller sets the window
     /// to the threshold.
-    pub(crate) fn reduce(&mut self, reason: Reason, news: News) {
-        let feedback = self.feedback(news);
+    pub(crate) fn reduce(&mut self, reason: Reason, feedback: SenderFeedback) {
+        let feedback = self.complete(feedback);
         self.hystart = None;
         self.threshold = match &mut self.law {
             Law::Reno(reno) => reduced(reno, reason, &feedback),
@@ -198,24 +199,25 @@ impl Congestion {
 
     /// Reacts to a timeout: the window is one segment. If no new data was acknowledged since the
     /// previous timeout, the threshold stays (RFC 5681, section 3.1).
-    pub(crate) fn time_out(&mut self, news: News, is_first: bool) {
+    pub(crate) fn time_out(&mut self, feedback: SenderFeedback, is_first: bool) {
         if let Some(model) = self.model() {
             model.time_out();
         } else if is_first {
-            self.reduce(Reason::Timeout, news);
+            self.reduce(Reason::Timeout, feedback);
         }
         self.window = self.segment_len;
     }
 
+    /// The feedback with window and threshold, as the law reads it.
     #[inline]
-    fn feedback(&self, news: News) -> Feedback {
-        let News {
+    fn complete(&self, feedback: SenderFeedback) -> Feedback {
+        let SenderFeedback {
             now,
             acknowledged,
             in_flight,
             round_trip,
             smoothed_round_trip,
-        } = news;
+        } = feedback;
         let Self {
             window,
             threshold,

@@ -67,7 +67,7 @@ pub(crate) struct DeliveryMeter {
     /// The segment that was sent last among those that arrived with this acknowledgement.
     newest: Option<Sent>,
     /// Bytes that arrived with this acknowledgement, and bytes that it tells to be lost.
-    news: u64,
+    newly_delivered: u64,
     lost: u64,
     /// C.lost, which includes losses by timeouts, and the segments lost since we last looked, if a
     /// law asks for each.
@@ -135,7 +135,7 @@ impl DeliveryMeter {
         let sent = self.sent[index];
         self.delivered += u64::from(len);
         self.delivered_at = self.now;
-        self.news += u64::from(len);
+        self.newly_delivered += u64::from(len);
         let is_newer =
             |newest: Sent| (sent.delivered, sent.sent) >= (newest.delivered, newest.sent);
         if self.newest.is_none_or(is_newer) {
@@ -147,7 +147,7 @@ impl DeliveryMeter {
     /// A part of the first segment has arrived.
     pub(crate) fn arrive_in_part(&mut self, len: u32) {
         self.delivered += u64::from(len);
-        self.news += u64::from(len);
+        self.newly_delivered += u64::from(len);
     }
 
     /// The first segment leaves the scoreboard.
@@ -190,13 +190,13 @@ impl DeliveryMeter {
     /// Ends an acknowledgement: GenerateRateSample(). Returns its sample, how many bytes arrived,
     /// and how many were lost.
     pub(crate) fn finish(&mut self, least: Option<Duration>) -> (Option<RateSample>, u64, u64) {
-        let news = std::mem::take(&mut self.news);
+        let newly_delivered = std::mem::take(&mut self.newly_delivered);
         let lost = std::mem::take(&mut self.lost);
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
         let Some(newest) = self.newest.take() else {
-            return (None, news, lost);
+            return (None, newly_delivered, lost);
         };
         // We take the slower of sending and arriving, because acknowledgements may come compressed.
         let send_elapsed = newest.sent.since(newest.first_sent);
@@ -214,7 +214,7 @@ impl DeliveryMeter {
             lost: self.lost_in_all - newest.lost,
             in_flight: newest.in_flight,
         };
-        (Some(sample), news, lost)
+        (Some(sample), newly_delivered, lost)
     }
 }
 
@@ -256,10 +256,10 @@ mod tests {
         // The next segment was sent at 100 ms, when 1,000 bytes had arrived at that very time.
         meter.tell_time(at(200));
         meter.arrive(0, 1000);
-        let (sample, news, lost) = meter.finish(None);
+        let (sample, newly_delivered, lost) = meter.finish(None);
         let sample = sample.expect("a sample");
         assert_eq!((sample.rate, sample.prior_delivered), (Some(100_000), 1000));
-        assert_eq!((news, lost), (1000, 0));
+        assert_eq!((newly_delivered, lost), (1000, 0));
     }
 
     /// Acknowledgements for a whole window come at one time, so the time of sending is the limit.

@@ -29,7 +29,7 @@ pub(crate) struct Acknowledged {
     pub(crate) now: Instant,
     pub(crate) sample: Option<RateSample>,
     /// Bytes that arrived, and bytes that are lost, as this acknowledgement tells.
-    pub(crate) news: u64,
+    pub(crate) newly_delivered: u64,
     pub(crate) lost: u64,
     /// Bytes that have arrived in all.
     pub(crate) delivered: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Acknowledged {
     pub(crate) was_in_flight: u64,
     pub(crate) in_flight: u64,
     /// Whether losses are under repair.
-    pub(crate) repairs: bool,
+    pub(crate) is_repairing: bool,
 }
 
 /// A law with a model of the path. Rates are in bytes a second, windows in bytes.
@@ -75,7 +75,7 @@ pub(crate) trait PathModel {
     fn on_loss(&mut self, _now: Instant, _delivered: u64, _lost: &Lost) {}
 
     /// An acknowledgement. Returns the window.
-    fn on_ack(&mut self, told: &Acknowledged) -> u64;
+    fn on_ack(&mut self, ack: &Acknowledged) -> u64;
 }
 
 /// The pacing rate before the first sample: the first window in a round trip, or in a millisecond,

@@ -34,18 +34,18 @@ impl Reduction {
         self.out += u64::from(len);
     }
 
-    /// The window after an acknowledgement that tells of `news` bytes that have arrived, with
-    /// `pipe` bytes in the network. `is_safe` is SafeACK: all data up to some new byte has arrived,
-    /// and nothing more is known to be lost.
+    /// The window after an acknowledgement that tells of `newly_delivered` bytes, with `pipe` bytes
+    /// in the network. `is_safe` is SafeACK: all data up to some new byte has arrived, and nothing
+    /// more is known to be lost.
     pub(crate) fn window(
         &mut self,
-        (news, is_safe): (u64, bool),
+        (newly_delivered, is_safe): (u64, bool),
         pipe: u64,
         threshold: u64,
         segment_len: u64,
     ) -> u64 {
-        self.delivered += news;
-        let window = pipe + self.allowed((news, is_safe), pipe, threshold, segment_len);
+        self.delivered += newly_delivered;
+        let window = pipe + self.allowed((newly_delivered, is_safe), pipe, threshold, segment_len);
         if self.out == 0 {
             // A recovery begins with a retransmission.
             return window.max(pipe + segment_len);
@@ -56,7 +56,7 @@ impl Reduction {
     /// sndcnt.
     fn allowed(
         &self,
-        (news, is_safe): (u64, bool),
+        (newly_delivered, is_safe): (u64, bool),
         pipe: u64,
         threshold: u64,
         segment_len: u64,
@@ -68,7 +68,7 @@ impl Reduction {
             return due.saturating_sub(self.out);
         }
         // Conservative reduction bound.
-        let mut limit = self.delivered.saturating_sub(self.out).max(news);
+        let mut limit = self.delivered.saturating_sub(self.out).max(newly_delivered);
         if is_safe {
             // Slow start reduction bound.
             limit += segment_len;

@@ -47,7 +47,7 @@ pub(crate) struct Rack {
     /// Lost segments, the lowest first. We skip those that have arrived or were sent again.
     lost: BinaryHeap<Reverse<u64>>,
     /// The transmission that was sent last among those that arrived with this acknowledgement.
-    told: Option<Transmission>,
+    newest_arrived: Option<Transmission>,
     /// RACK.xmit_ts and RACK.end_seq: the transmission that was sent last among all that have
     /// arrived.
     newest: Transmission,
@@ -138,7 +138,7 @@ impl Rack {
         if sent.is_retransmitted && self.may_be_original(sent.at, round_trip, is_cumulative) {
             return;
         }
-        self.told = self.told.max(Some((sent.at, place)));
+        self.newest_arrived = self.newest_arrived.max(Some((sent.at, place)));
     }
 
     /// Whether an earlier transmission than the last may have arrived. The echo tells only where

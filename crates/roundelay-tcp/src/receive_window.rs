@@ -79,7 +79,7 @@ impl ReceiveWindow {
     }
 
     /// Which number stands in the header of an acknowledgement, or of a SYN-ACK.
-    pub(crate) fn told(&self, is_syn: bool) -> u16 {
+    pub(crate) fn advertised(&self, is_syn: bool) -> u16 {
         let number = if is_syn { self.bytes } else { self.units() };
         number.min(FIRST) as u16
     }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn it_offers_room_for_growth() {
         let mut window = window(2000);
-        assert_eq!((window.bytes, window.told(true)), (65_535, 65_535));
+        assert_eq!((window.bytes, window.advertised(true)), (65_535, 65_535));
         window.on_data(at(100), at(50), 1000);
         let mut offered = Vec::new();
         for (now, next) in [(200, 30_000), (300, 90_000), (400, 150_000), (450, 900_000)] {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(offered, [6 * 29_000 + 16_000, 376_000, 376_000, 376_000]);
         assert_eq!(window.scale, 5);
         assert_eq!(window.accepted(), 376_000);
-        assert_eq!(window.told(false), 11_750);
+        assert_eq!(window.advertised(false), 11_750);
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
             ..Config::linux()
         });
         assert_eq!(long.scale, 7);
-        assert_eq!((long.told(false), long.accepted()), (512, 65_536));
+        assert_eq!((long.advertised(false), long.accepted()), (512, 65_536));
         assert_eq!(window(1).accepted(), 1000);
     }
 }

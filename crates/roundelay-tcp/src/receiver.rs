@@ -236,7 +236,7 @@ impl Receiver {
         (self.unacknowledged, self.deadline, self.acknowledged) = (0, None, self.next);
         self.statistics.acknowledgements += 1;
         let window = match &self.window {
-            Some(window) => window.told(flags.has(Flags::SYN)),
+            Some(window) => window.advertised(flags.has(Flags::SYN)),
             None => 0,
         };
         Segment {
@@ -262,7 +262,7 @@ impl Receiver {
             .recent
             .iter()
             .filter_map(|number| self.beyond.containing(*number));
-        let mut told = 0;
+        let mut count = 0;
         for (start, end) in runs {
             let block = u32::try_from(start - self.next)
                 .ok()
@@ -273,8 +273,8 @@ impl Receiver {
             else {
                 continue;
             };
-            blocks[told] = block;
-            told += 1;
+            blocks[count] = block;
+            count += 1;
         }
         blocks
     }

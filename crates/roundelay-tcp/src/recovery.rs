@@ -3,7 +3,7 @@
 use roundelay::{Duration, Instant};
 
 use crate::config::{Flavour, PartialTimer};
-use crate::congestion::{News, Reason};
+use crate::congestion::{Reason, SenderFeedback};
 use crate::hystart::Progress;
 use crate::model::Acknowledged;
 use crate::prr::Reduction;
@@ -94,39 +94,38 @@ impl Sender {
         if has_rack {
             self.begin_judgement(now, segment);
         }
-        let is_news = self.update_scoreboard(segment);
+        let reports_new_data = self.update_scoreboard(segment);
         if self.config.ecn && segment.flags.has(Flags::ECE) {
             self.on_mark(now);
         }
         if number > self.acknowledged {
             self.on_new_data(now, segment);
-        } else if is_duplicate && is_news {
+        } else if is_duplicate && reports_new_data {
             self.on_duplicate(now);
         }
         if has_rack {
             self.judge_by_time(now);
         }
-        let news = self.scoreboard.take_news();
-        if self.scoreboard.meter.is_some() {
+        let newly_delivered = self.scoreboard.take_newly_delivered();
+        if self.has_model() {
             self.update_model(now, was_in_flight);
         } else if self.mode == Mode::Recovery {
             let is_safe = advances && self.scoreboard.lost_bytes() == was_lost;
-            self.reduce_in_proportion(news, is_safe);
+            self.reduce_in_proportion(newly_delivered, is_safe);
         }
     }
 
     /// In a recovery, sets the window by what has arrived, if the configuration says so. `is_safe`
     /// means that new data is acknowledged, and that nothing more is lost.
-    pub(crate) fn reduce_in_proportion(&mut self, news: u64, is_safe: bool) {
-        let has_model = self.scoreboard.meter.is_some();
+    pub(crate) fn reduce_in_proportion(&mut self, newly_delivered: u64, is_safe: bool) {
         let is_on = self.config.proportional_reduction && self.config.flavour == Flavour::Sack;
-        // Without news the window stays, except that a recovery begins with a segment.
-        let tells_nothing = news == 0 && !self.reduction.has_sent_nothing();
-        if has_model || !is_on || tells_nothing {
+        // If nothing has arrived, the window stays, except that a recovery begins with a segment.
+        let tells_nothing = newly_delivered == 0 && !self.reduction.has_sent_nothing();
+        if self.has_model() || !is_on || tells_nothing {
             return;
         }
         self.congestion.window = self.reduction.window(
-            (news, is_safe),
+            (newly_delivered, is_safe),
             self.scoreboard.pipe(),
             self.congestion.threshold,
             self.segment_len(),
@@ -156,18 +155,18 @@ impl Sender {
         let Some(meter) = &mut self.scoreboard.meter else {
             return;
         };
-        let (sample, news, lost) = meter.finish(shortest);
-        let told = Acknowledged {
+        let (sample, newly_delivered, lost) = meter.finish(shortest);
+        let ack = Acknowledged {
             now,
             sample,
-            news,
+            newly_delivered,
             lost,
             delivered: meter.delivered(),
             was_in_flight,
             in_flight,
-            repairs: self.mode.is_repair(),
+            is_repairing: self.mode.is_repair(),
         };
-        self.congestion.follow_model(&told);
+        self.congestion.follow_model(&ack);
         // BBRHandleProbeRTT(): if the window is small on purpose, its rates do not count.
         let is_probing = self
             .congestion
@@ -233,7 +232,7 @@ impl Sender {
         let is_limited =
             self.config.window_validation && self.is_roomy || is_marked && self.config.ecn;
         if !is_limited && self.congestion.watches_round_trips() {
-            return self.congestion.start_slowly(Progress {
+            return self.congestion.grow_by_hystart(Progress {
                 now,
                 acknowledged_to: self.acknowledged,
                 sent_to: self.next,
@@ -245,14 +244,14 @@ impl Sender {
             return self.grow_custom(now, bytes, round_trip, is_limited);
         }
         // Built-in laws read neither the flight nor this round trip.
-        let news = News {
+        let feedback = SenderFeedback {
             acknowledged: bytes,
-            ..self.news(now, 0)
+            ..self.feedback(now, 0)
         };
         if is_limited {
-            self.congestion.pause(news)
+            self.congestion.pause(feedback)
         } else {
-            self.congestion.grow(news)
+            self.congestion.grow(feedback)
         }
     }
 
@@ -264,21 +263,21 @@ impl Sender {
         round_trip: Option<Duration>,
         is_limited: bool,
     ) {
-        let news = News {
+        let feedback = SenderFeedback {
             acknowledged: bytes,
             round_trip,
-            ..self.news(now, self.in_flight())
+            ..self.feedback(now, self.in_flight())
         };
         if is_limited {
-            self.congestion.pause(news)
+            self.congestion.pause(feedback)
         } else {
-            self.congestion.grow(news)
+            self.congestion.grow(feedback)
         }
     }
 
     #[inline]
-    pub(crate) fn news(&self, now: Instant, in_flight: u64) -> News {
-        News {
+    pub(crate) fn feedback(&self, now: Instant, in_flight: u64) -> SenderFeedback {
+        SenderFeedback {
             now,
             acknowledged: 0,
             in_flight,
@@ -307,21 +306,17 @@ impl Sender {
         self.mode = Mode::Open;
     }
 
-    /// NewReno: the next hole is lost, too. RFC 6582, section 3.2, step 3.
+    /// A partial acknowledgement, which tells that the next hole is lost, too: has it retransmitted
+    /// and deflates the window (RFC 6582, section 3.2, step 3). Returns whether the retransmission
+    /// timer restarts.
     fn on_partial(&mut self, bytes: u64) -> bool {
         self.must_retransmit = true;
         if self.config.partial_deflation {
-            let inflated = if bytes >= self.segment_len() {
-                self.segment_len()
-            } else {
-                0
-            };
-            self.congestion.window = self
-                .congestion
-                .window
-                .saturating_sub(bytes)
-                .max(self.segment_len())
-                + inflated;
+            let segment_len = self.segment_len();
+            // Deflate by what is acknowledged, and add back a segment if that is as much as one.
+            let deflated = self.congestion.window.saturating_sub(bytes);
+            let added_back = if bytes >= segment_len { segment_len } else { 0 };
+            self.congestion.window = deflated.max(segment_len) + added_back;
         }
         let is_first = !std::mem::replace(&mut self.is_partial, true);
         is_first || self.config.partial_timer == PartialTimer::Each
@@ -367,7 +362,8 @@ impl Sender {
         self.probe.cancel();
         self.statistics.fast_retransmits += 1;
         let flight = self.flight_of_loss();
-        self.congestion.reduce(Reason::Loss, self.news(now, flight));
+        self.congestion
+            .reduce(Reason::Loss, self.feedback(now, flight));
         (self.is_partial, self.is_rescued) = (false, false);
         if self.config.flavour == Flavour::Tahoe {
             self.go_back();
@@ -416,15 +412,26 @@ impl Sender {
     /// Handles an ECN mark: as a loss, but without retransmission, and once for each window (RFC
     /// 3168, section 6.1.2).
     fn on_mark(&mut self, now: Instant) {
-        let has_model = self.scoreboard.meter.is_some();
-        if has_model || self.mode != Mode::Open || self.acknowledged < self.marked_until {
+        // A model of the path reads no marks, and a repair has reduced the window already.
+        if self.has_model() || self.mode != Mode::Open {
+            return;
+        }
+        let has_reacted_in_this_window = self.acknowledged < self.marked_until;
+        if has_reacted_in_this_window {
             return;
         }
         self.congestion
-            .reduce(Reason::Mark, self.news(now, self.outstanding()));
+            .reduce(Reason::Mark, self.feedback(now, self.outstanding()));
         self.congestion.window = self.congestion.threshold;
-        (self.marked_until, self.must_tell_reduction) = (self.highest, true);
+        self.marked_until = self.highest;
+        self.must_tell_reduction = true;
         self.statistics.reductions_by_marks += 1;
+    }
+
+    /// Whether the law has a model of the path. Only such a law needs the meter.
+    #[inline]
+    fn has_model(&self) -> bool {
+        self.scoreboard.meter.is_some()
     }
 
     /// FlightSize of RFC 5681: how many bytes are sent but not acknowledged. With a tail (`rc3`)
@@ -451,7 +458,7 @@ impl Sender {
             _ => self.outstanding(),
         };
         self.congestion
-            .time_out(self.news(now, flight), !self.is_backed_off);
+            .time_out(self.feedback(now, flight), !self.is_backed_off);
         self.is_backed_off = true;
         self.probe.cancel();
         self.go_back();

@@ -66,8 +66,8 @@ pub(crate) struct Scoreboard {
     pipe: u64,
     segment_len: u64,
     threshold: u64,
-    /// Bytes that have arrived since the last `take_news`.
-    news: u64,
+    /// Bytes that have arrived since the last `take_newly_delivered`.
+    newly_delivered: u64,
     /// Bytes in all transmissions that were taken for lost because of what arrived.
     lost_bytes: u64,
     /// Segments that RACK found lost and that are still missing, sent again or not.
@@ -100,8 +100,8 @@ impl Scoreboard {
     }
 
     /// Bytes known to have arrived since the last call (DeliveredData of RFC 9937).
-    pub(crate) fn take_news(&mut self) -> u64 {
-        std::mem::take(&mut self.news)
+    pub(crate) fn take_newly_delivered(&mut self) -> u64 {
+        std::mem::take(&mut self.newly_delivered)
     }
 
     /// SetPipe().
@@ -139,7 +139,7 @@ impl Scoreboard {
                 self.arrived_beyond -= u64::from(entry.counts);
             }
             if !entry.has_arrived {
-                self.news += u64::from(entry.len);
+                self.newly_delivered += u64::from(entry.len);
             }
             if let Some(meter) = &mut self.meter {
                 if !entry.has_arrived {
@@ -165,7 +165,7 @@ impl Scoreboard {
     /// Records a block and returns how many bytes are new. Call `find_lost` after the last block.
     /// If `counts` is false, the block is no evidence for losses.
     pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
-        let mut news = 0;
+        let mut new_bytes = 0;
         let mut index = self.index_of(start);
         loop {
             index = self.skip_run(index);
@@ -174,7 +174,7 @@ impl Scoreboard {
                 .get_mut(index)
                 .filter(|entry| entry.end() <= end)
             else {
-                return news;
+                return new_bytes;
             };
             if let Some(meter) = &mut self.meter {
                 meter.arrive(index, entry.len);
@@ -185,8 +185,8 @@ impl Scoreboard {
                 self.lost -= u32::from(entry.is_lost);
             }
             self.pipe -= entry.copies() * u64::from(entry.len);
-            news += u64::from(entry.len);
-            self.news += u64::from(entry.len);
+            new_bytes += u64::from(entry.len);
+            self.newly_delivered += u64::from(entry.len);
             (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
             let place = self.base + index as u64;
             if counts {
@@ -299,7 +299,7 @@ impl Scoreboard {
     }
 
     /// Whether something that RACK found lost is still missing, sent again or not.
-    pub(crate) fn misses_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0
     }
 
@@ -423,7 +423,7 @@ impl Scoreboard {
             let cut = (number - entry.sequence) as u32;
             self.pipe -= entry.copies() * u64::from(cut);
             if !entry.has_arrived {
-                self.news += u64::from(cut);
+                self.newly_delivered += u64::from(cut);
                 if let Some(meter) = &mut self.meter {
                     meter.arrive_in_part(cut);
                 }
@@ -516,12 +516,12 @@ mod tests {
         fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
             let whole =
                 |sent: &&mut Sent| sent.sequence >= start && sent.end() <= end && !sent.has_arrived;
-            let mut news = 0;
+            let mut new_bytes = 0;
             for sent in self.sent.iter_mut().filter(|sent| whole(sent)) {
                 (sent.has_arrived, sent.counts) = (true, counts);
-                news += u64::from(sent.len);
+                new_bytes += u64::from(sent.len);
             }
-            news
+            new_bytes
         }
 
         fn forget_retransmissions(&mut self, is_timeout: bool) {

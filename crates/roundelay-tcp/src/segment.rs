@@ -127,8 +127,8 @@ impl Segment {
     /// The blocks that are present, each as its first byte and the byte after its last.
     #[inline]
     pub fn selective(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let told = self.blocks.iter().filter(|block| block.len > 0);
-        told.map(|block| {
+        let present = self.blocks.iter().filter(|block| block.len > 0);
+        present.map(|block| {
             let start = self.acknowledgement.saturating_add(u64::from(block.offset));
             (start, start.saturating_add(u64::from(block.len)))
         })

@@ -494,11 +494,11 @@ impl Sender {
     fn tell_model_of_silence(&mut self) {
         let is_out = self.supplied.saturating_sub(self.next) < self.segment_len();
         let in_flight = self.scoreboard.pipe();
-        let misses_lost = self.scoreboard.misses_lost();
+        let has_lost = self.scoreboard.has_lost();
         if let Some(meter) = &mut self.scoreboard.meter
             && is_out
             && in_flight < self.congestion.window
-            && !misses_lost
+            && !has_lost
         {
             meter.limit_by_application(in_flight);
         }

@@ -105,7 +105,7 @@ impl Sender {
             return;
         }
         self.congestion
-            .reduce(Reason::Loss, self.news(now, self.outstanding()));
+            .reduce(Reason::Loss, self.feedback(now, self.outstanding()));
         self.congestion.window = self.congestion.threshold;
         self.statistics.losses_repaired_by_probes += 1;
     }

@@ -117,9 +117,9 @@ impl Arrivals {
         })
     }
 
-    /// The flow of a kept arrival so many behind the next one.
+    /// The flow of the arrival so many behind the next one, if the survey has kept it.
     #[inline]
-    pub(crate) fn kept_ahead(&self, number: usize) -> Option<FlowId> {
+    pub(crate) fn flow_ahead(&self, number: usize) -> Option<FlowId> {
         let kept = self.kept.as_ref()?.as_slice();
         kept.get(number).map(|kept| kept.flow)
     }

@@ -78,16 +78,16 @@ impl Duplicates {
     pub(crate) fn sight(
         &mut self,
         frame: &Frame<'_>,
-        print: &Fingerprint,
+        fingerprint: &Fingerprint,
         is_mirrored: bool,
     ) -> Sighting {
         // Rule 3: if nothing tells packets apart, this is no copy.
-        if !print.has_identification && !print.is_telling {
+        if !fingerprint.has_identification && !fingerprint.is_telling {
             return Sighting::First;
         }
         // Rules 2, 3 and 5 set the longest time between copies.
         let point = (frame.tap.interface, frame.tap.heading);
-        let longest = match (point, print.has_identification) {
+        let longest = match (point, fingerprint.has_identification) {
             ((None, None), _) => AT_ONE_POINT,
             (_, true) => WITH_IDENTIFICATION,
             (_, false) => WITHOUT_IDENTIFICATION,
@@ -106,7 +106,7 @@ impl Duplicates {
             others: Vec::new(),
         };
         let mut sighting = Sighting::First;
-        match self.seen.entry(print.forwarded) {
+        match self.seen.entry(fingerprint.forwarded) {
             Entry::Occupied(mut seen) => {
                 let seen = seen.get_mut();
                 let apart = seen.first.abs_diff(frame.time_nanos);
@@ -124,7 +124,7 @@ impl Duplicates {
                     // Rule 5: it looks like a copy, unless it may be an acknowledgement sent again.
                     Some(false)
                         if apart <= AT_ONE_POINT
-                            && (print.has_identification || print.has_data) =>
+                            && (fingerprint.has_identification || fingerprint.has_data) =>
                     {
                         sightings.point = (point, true);
                         sighting = Sighting::Again;
@@ -142,17 +142,18 @@ impl Duplicates {
                 unseen.insert(sightings);
             }
         }
-        self.ages.push_back((frame.time_nanos, print.forwarded));
+        self.ages
+            .push_back((frame.time_nanos, fingerprint.forwarded));
         sighting
     }
 
     /// Forgets packets that can have no further copy, and the oldest if there are too many.
     fn forget(&mut self, now: i64, longest: u64) {
-        while let Some((first, print)) = self.ages.front().copied()
+        while let Some((first, fingerprint)) = self.ages.front().copied()
             && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > longest as i64)
         {
             self.ages.pop_front();
-            if let Entry::Occupied(seen) = self.seen.entry(print)
+            if let Entry::Occupied(seen) = self.seen.entry(fingerprint)
                 && seen.get().first == first
             {
                 seen.remove();

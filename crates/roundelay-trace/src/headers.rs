@@ -147,6 +147,12 @@ impl UnparsableCounts {
         *counter += 1;
     }
 
+    /// Packets whose addresses could not be read, for another reason than that they are not IP.
+    /// Encrypted ones are among them.
+    pub fn unreadable(&self) -> u64 {
+        self.total() - self.not_ip - self.no_ports
+    }
+
     /// Total over all reasons.
     pub fn total(&self) -> u64 {
         self.not_ip

@@ -15,7 +15,7 @@ use crate::hosts::HostNumbers;
 use crate::kind::{Kind, KindOutcome};
 use crate::memory;
 use crate::meters::{Meters, Note};
-use crate::offered::{AHEAD, CACHED_FLOWS, Event, EventKind};
+use crate::offered::{CACHED_FLOWS, Event, EventKind, PREFETCH_DISTANCE};
 use crate::sink::PacketSink;
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
@@ -211,7 +211,7 @@ impl Lane {
         self.name_hosts(flows)?;
         for (index, event) in events.iter().enumerate() {
             if flows.len() > CACHED_FLOWS
-                && let Some(next) = events.get(index + AHEAD)
+                && let Some(next) = events.get(index + PREFETCH_DISTANCE)
             {
                 self.meters.prefetch(next.flow);
                 self.marker.prefetch(next.flow);

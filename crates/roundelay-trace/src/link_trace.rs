@@ -33,13 +33,14 @@ pub struct LinkTrace {
 pub struct TracedLink {
     times: Arc<[u64]>,
     /// How many bytes it carries at each time.
-    bytes: u64,
-    /// The time at which the link last carried bytes, by its number over all rounds.
-    number: u64,
+    bytes_each: u64,
+    /// The opportunity at which the link last carried bytes: the times are opportunities, numbered
+    /// over all rounds.
+    opportunity: u64,
     /// How many bytes it carried then.
-    used: u64,
+    used_bytes: u64,
     /// How many bytes all packets had.
-    carried: u64,
+    carried_bytes: u64,
 }
 
 impl LinkTrace {
@@ -144,10 +145,10 @@ impl LinkTrace {
     pub fn link(&self, layer: LinkLayer) -> TracedLink {
         TracedLink {
             times: Arc::clone(&self.times),
-            bytes: Self::bytes(layer),
-            number: 0,
-            used: 0,
-            carried: 0,
+            bytes_each: Self::bytes(layer),
+            opportunity: 0,
+            used_bytes: 0,
+            carried_bytes: 0,
         }
     }
 }
@@ -158,15 +159,15 @@ fn round(times: &[u64]) -> u64 {
 }
 
 impl TracedLink {
-    /// The time with this number.
-    fn time(&self, number: u64) -> Instant {
+    /// The time of an opportunity.
+    fn time(&self, opportunity: u64) -> Instant {
         let count = self.times.len() as u64;
-        let place = (number % count) as usize;
-        let millis = (number / count).saturating_mul(round(&self.times)) + self.times[place];
+        let place = (opportunity % count) as usize;
+        let millis = (opportunity / count).saturating_mul(round(&self.times)) + self.times[place];
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// The first number whose time is no earlier than an instant.
+    /// The first opportunity whose time is no earlier than an instant.
     fn first_at(&self, from: Instant) -> u64 {
         let millis = from
             .as_picos()
@@ -179,17 +180,17 @@ impl TracedLink {
         rounds * count + place as u64
     }
 
-    /// The first time, no earlier than an instant, at which the link can carry a byte, with its
-    /// number.
+    /// The first opportunity, no earlier than an instant, at which the link can carry a byte, with
+    /// its time.
     fn seek(&self, from: Instant) -> (u64, Instant) {
-        let has_more = self.used < self.bytes;
-        let next = self.first_at(from).max(self.number);
-        let number = if next == self.number && !has_more {
+        let has_more = self.used_bytes < self.bytes_each;
+        let next = self.first_at(from).max(self.opportunity);
+        let opportunity = if next == self.opportunity && !has_more {
             next + 1
         } else {
             next
         };
-        (number, self.time(number))
+        (opportunity, self.time(opportunity))
     }
 
     /// The first time, no earlier than an instant, at which the link can begin to carry a packet.
@@ -199,21 +200,24 @@ impl TracedLink {
 
     /// Carries a packet, from an instant on. Returns when its last byte is carried.
     pub fn carry(&mut self, from: Instant, len: u32) -> Instant {
-        let mut left = u64::from(len);
-        self.carried += left;
-        let (number, mut end) = self.seek(from);
-        if number != self.number {
-            (self.number, self.used) = (number, 0);
+        let mut left_bytes = u64::from(len);
+        self.carried_bytes += left_bytes;
+        let (opportunity, mut end) = self.seek(from);
+        // At the same opportunity as before the packet has what the last one left.
+        if opportunity != self.opportunity {
+            self.opportunity = opportunity;
+            self.used_bytes = 0;
         }
         loop {
-            let now = left.min(self.bytes - self.used);
-            self.used += now;
-            left -= now;
-            if left == 0 {
+            let part = left_bytes.min(self.bytes_each - self.used_bytes);
+            self.used_bytes += part;
+            left_bytes -= part;
+            if left_bytes == 0 {
                 return end;
             }
-            (self.number, self.used) = (self.number + 1, 0);
-            end = self.time(self.number);
+            self.opportunity += 1;
+            self.used_bytes = 0;
+            end = self.time(self.opportunity);
         }
     }
 
@@ -222,11 +226,11 @@ impl TracedLink {
     pub fn work(&self, now: Instant) -> [u64; 2] {
         let past = self.first_at(now);
         // What the packet on the link will need from now on does not count yet.
-        let mut ahead = 0;
-        if self.number >= past {
-            ahead = (self.number - past) * self.bytes + self.used;
+        let mut not_yet = 0;
+        if self.opportunity >= past {
+            not_yet = (self.opportunity - past) * self.bytes_each + self.used_bytes;
         }
-        [self.carried - ahead, past * self.bytes]
+        [self.carried_bytes - not_yet, past * self.bytes_each]
     }
 }
 

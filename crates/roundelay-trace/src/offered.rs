@@ -22,7 +22,7 @@ use crate::weights::{WeightRule, WeightRules};
 /// records before we need them, so that the processor waits for several at once.
 pub(crate) const CACHED_FLOWS: usize = 4096;
 /// How many events pass between asking for a flow's records and using them.
-pub(crate) const AHEAD: usize = 8;
+pub(crate) const PREFETCH_DISTANCE: usize = 8;
 
 /// An event, which is the same for every discipline.
 #[derive(Debug, Clone)]
@@ -157,18 +157,18 @@ impl Offered {
     }
 
     /// Fills `block` with the events of the next `packets` packets, as far as these are selected,
-    /// and with those of one packet at least. False at the end of the capture.
+    /// and with those of one selected packet at least. Returns false if no event was left.
     pub(crate) fn read(
         &mut self,
         block: &mut Vec<Event>,
         packets: usize,
     ) -> Result<bool, CaptureError> {
         block.clear();
-        let mut left = packets;
-        while left > 0 || block.is_empty() {
-            left = left.saturating_sub(1);
+        let mut packets_left = packets;
+        while packets_left > 0 || block.is_empty() {
+            packets_left = packets_left.saturating_sub(1);
             if self.flows.len() > CACHED_FLOWS
-                && let Some(flow) = self.arrivals.kept_ahead(AHEAD)
+                && let Some(flow) = self.arrivals.flow_ahead(PREFETCH_DISTANCE)
             {
                 self.prefetch(flow);
             }

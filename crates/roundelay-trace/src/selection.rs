@@ -230,18 +230,56 @@ pub(crate) struct Selector {
     mixture: Mixture,
     translations: Translations,
     mirror: Mirror,
-    /// The other direction, which an option leaves out.
-    opposite: Opposite,
+    /// The direction that an option leaves out.
+    excluded_direction: ExcludedDirection,
     /// The first time and the time after the last, nanoseconds since the epoch.
     between: Option<(i64, i64)>,
-    /// The direction that was not chosen.
-    other: Option<Other>,
+    /// The direction that was not chosen, if the selection was chosen by load.
+    unchosen_direction: Option<UnchosenDirection>,
     /// Replayed packets that look like copies by a mirror port.
-    again: u64,
+    apparent_mirror_copies: u64,
     /// Packets from unknown link types.
     unknown_link: u64,
     /// Packets known to be received or sent.
     with_heading: u64,
+}
+
+/// Why a packet is not replayed, apart from its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Interface,
+    Direction,
+    Filter,
+    /// It is a copy, captured elsewhere before.
+    Duplicate,
+    /// It is a mirror port's copy.
+    Mirrored,
+}
+
+/// What interface, direction and filter say about a packet.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    /// It is of another interface than the selected one.
+    is_elsewhere: bool,
+    /// The selected direction, if the packet is of the interface but goes another way.
+    missed_side: Option<Side>,
+    /// It passes the filter.
+    passes: bool,
+}
+
+impl Judged {
+    /// The first cause that applies.
+    const fn cause(&self) -> Option<Cause> {
+        if self.is_elsewhere {
+            Some(Cause::Interface)
+        } else if self.missed_side.is_some() {
+            Some(Cause::Direction)
+        } else if !self.passes {
+            Some(Cause::Filter)
+        } else {
+            None
+        }
+    }
 }
 
 /// Interfaces by number and name.
@@ -261,8 +299,8 @@ const SHORTEST_LOAD: f64 = 0.1;
 
 /// Packets that `--direction` leaves out.
 #[derive(Debug, Default)]
-struct Opposite {
-    /// How many bytes of the other direction pass the filter, without copies, and when they were
+struct ExcludedDirection {
+    /// How many bytes of the opposite direction pass the filter, without copies, and when they were
     /// captured.
     bytes: u64,
     times: Option<(i64, i64)>,
@@ -275,7 +313,7 @@ struct Opposite {
 
 /// The direction that was not chosen, and its packets.
 #[derive(Debug)]
-struct Other {
+struct UnchosenDirection {
     options: Vec<String>,
     interface: Option<InterfaceName>,
     side: Option<Side>,
@@ -297,7 +335,7 @@ const NAMED: usize = 8;
 
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
-        let other = None;
+        let unchosen_direction = None;
         let between = None;
         let duplicates = Duplicates::default();
         let translations = Translations::default();
@@ -305,9 +343,9 @@ impl Selector {
         let mirror = Mirror::default();
         let interfaces = Interfaces::default();
         let left_out = LeftOut::default();
-        let opposite = Opposite::default();
+        let excluded_direction = ExcludedDirection::default();
         let read = 0;
-        let again = 0;
+        let apparent_mirror_copies = 0;
         let unknown_link = 0;
         let with_heading = 0;
         Self {
@@ -318,12 +356,12 @@ impl Selector {
             mixture,
             mirror,
             interfaces,
-            opposite,
+            excluded_direction,
             between,
-            other,
+            unchosen_direction,
             read,
             left_out,
-            again,
+            apparent_mirror_copies,
             unknown_link,
             with_heading,
         }
@@ -356,107 +394,123 @@ impl Selector {
             self.left_out.time += 1;
             return false;
         }
-        let Self {
-            selection:
-                Selection {
-                    interface,
-                    direction,
-                    filter,
-                    keep_duplicates,
-                    mirrored,
-                    ..
-                },
-            left_out,
-            opposite,
-            other,
-            digest_key,
-            ..
-        } = self;
         let headers = headers.ok();
-        let copies_before = left_out.duplicates;
+        let judged = self.judge(frame, headers);
+        let is_of_unchosen = match &self.unchosen_direction {
+            Some(unchosen) => judged.passes && unchosen.holds(frame, headers),
+            None => false,
+        };
+        // Only packets that may count here or there need a fingerprint.
+        let fingerprint = if judged.passes && (!judged.is_elsewhere || is_of_unchosen) {
+            Fingerprint::of(frame, &self.digest_key)
+        } else {
+            None
+        };
+        let fingerprint = fingerprint.as_ref();
+        if is_of_unchosen && let Some(unchosen) = &mut self.unchosen_direction {
+            unchosen.count(frame, fingerprint, &self.selection);
+        }
+        if let Some(side) = judged.missed_side {
+            self.excluded_direction
+                .count(frame, side, headers, judged.passes, fingerprint);
+        }
+        let cause = match judged.cause() {
+            Some(cause) => Some(cause),
+            None => self.cause_of_copy(frame, fingerprint),
+        };
+        if let Some(cause) = cause {
+            self.left_out.count(cause);
+        }
+        self.count_mixture(frame, headers, fingerprint, cause);
+        cause.is_none()
+    }
+
+    /// What interface, direction and filter say about a packet.
+    fn judge(&self, frame: &Frame<'_>, headers: Option<&Headers>) -> Judged {
+        let Selection {
+            interface,
+            direction,
+            filter,
+            ..
+        } = &self.selection;
         let is_elsewhere = match interface {
             Some(interface) => !interface.is(&frame.tap),
             None => false,
         };
-        let left_side = match direction {
+        let missed_side = match direction {
             Some(direction) if !is_elsewhere && !direction.side.matches(frame, headers) => {
                 Some(direction.side)
             }
             _ => None,
         };
-        let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
-        let is_other = match other {
-            Some(other) => passes && other.holds(frame, headers),
-            None => false,
-        };
-        let print = if passes && (!is_elsewhere || is_other) {
-            Fingerprint::of(frame, digest_key)
-        } else {
-            None
-        };
-        if let Some(other) = other
-            && is_other
-        {
-            other.count(frame, print.as_ref(), (*keep_duplicates, *mirrored));
+        Judged {
+            is_elsewhere,
+            missed_side,
+            passes: filter.as_ref().is_none_or(|filter| filter.matches(headers)),
         }
-        if let Some(side) = left_side {
-            opposite.count(frame, side, headers, passes, print.as_ref());
+    }
+
+    /// Why a packet is left out as a copy, if it is. Counts replayed packets that look like copies
+    /// by a mirror port.
+    fn cause_of_copy(
+        &mut self,
+        frame: &Frame<'_>,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Option<Cause> {
+        let keeps_duplicates = self.selection.keep_duplicates;
+        let is_mirrored = self.selection.mirrored;
+        if keeps_duplicates && !is_mirrored {
+            return None;
         }
-        // The first cause that applies counts.
-        let cause = if is_elsewhere {
-            Some(&mut left_out.interface)
-        } else if left_side.is_some() {
-            Some(&mut left_out.direction)
-        } else if !passes {
-            Some(&mut left_out.filter)
-        } else if *keep_duplicates && !*mirrored {
-            None
-        } else {
-            let sighting = match &print {
-                Some(print) => self.duplicates.sight(frame, print, *mirrored),
-                None => Sighting::First,
-            };
-            match sighting {
-                Sighting::First => None,
-                Sighting::Elsewhere if *keep_duplicates => None,
-                Sighting::Elsewhere => Some(&mut left_out.duplicates),
-                Sighting::Again if *mirrored => Some(&mut left_out.mirrored),
-                Sighting::Again => {
-                    self.again += 1;
-                    None
-                }
-                Sighting::Third => {
-                    self.again -= 1;
-                    None
-                }
+        match self.duplicates.sight(frame, fingerprint?, is_mirrored) {
+            Sighting::First => None,
+            Sighting::Elsewhere if keeps_duplicates => None,
+            Sighting::Elsewhere => Some(Cause::Duplicate),
+            Sighting::Again if is_mirrored => Some(Cause::Mirrored),
+            Sighting::Again => {
+                self.apparent_mirror_copies += 1;
+                None
             }
-        };
-        let admitted = cause.is_none();
-        if let Some(count) = cause {
-            *count += 1;
+            // The second of three equal packets was counted as a copy. The third shows that it was
+            // a packet of its own, because a mirror port makes one copy (rule 5 of
+            // `duplicates.rs`).
+            Sighting::Third => {
+                self.apparent_mirror_copies -= 1;
+                None
+            }
         }
-        let copies = left_out.duplicates - copies_before;
+    }
+
+    /// Counts what may show that several links share the replayed one, in replayed packets and in
+    /// copies captured elsewhere.
+    fn count_mixture(
+        &mut self,
+        frame: &Frame<'_>,
+        headers: Option<&Headers>,
+        fingerprint: Option<&Fingerprint>,
+        cause: Option<Cause>,
+    ) {
+        let is_replayed = cause.is_none();
+        let is_copy = cause == Some(Cause::Duplicate);
+        // Also lists the interface if its packet is left out.
         self.interfaces.count(
             &frame.tap,
             Selected {
-                replayed: admitted.into(),
-                copies,
+                replayed: is_replayed.into(),
+                copies: is_copy.into(),
             },
         );
-        if admitted && let Some(headers) = headers {
+        if is_replayed && let Some(headers) = headers {
             self.mirror.count(frame, headers);
         }
-        if admitted || copies > 0 {
+        if is_replayed || is_copy {
             let half = Half::new(frame, headers);
-            let half = self.mixture.count(half, frame.original_len, admitted);
-            if let Some(half) = half
-                && admitted
-            {
+            let half = self.mixture.count(half, frame.original_len, is_replayed);
+            if is_replayed && let Some(half) = half {
                 self.translations
-                    .sight(frame, print.as_ref(), half, &mut self.mixture);
+                    .sight(frame, fingerprint, half, &mut self.mixture);
             }
         }
-        admitted
     }
 
     /// Leaves out packets before the first time, and from the second time on.
@@ -596,7 +650,7 @@ impl Selector {
             Some(number) => Some(surveyed.interfaces.named(number)),
             None => self.selection.interface.clone().filter(|_| has_interface),
         };
-        self.other = Some(Other {
+        self.unchosen_direction = Some(UnchosenDirection {
             options: surveyed.words(candidate),
             interface,
             side: candidate.side,
@@ -611,14 +665,14 @@ impl Selector {
 
     /// The load of the direction that was not chosen. None if it has no packets.
     pub(crate) fn other_way(&self) -> Option<OtherWay> {
-        let other = self.other.as_ref()?;
-        let (first, last) = other.times?;
+        let unchosen = self.unchosen_direction.as_ref()?;
+        let (first, last) = unchosen.times?;
         Some(OtherWay {
-            options: other.options.clone(),
-            packets: other.packets,
-            bytes: other.bytes,
+            options: unchosen.options.clone(),
+            packets: unchosen.packets,
+            bytes: unchosen.bytes,
             seconds: last.abs_diff(first) as f64 / 1e9,
-            busiest: other.busiest.max(other.second.1),
+            busiest: unchosen.busiest.max(unchosen.second.1),
         })
     }
 
@@ -697,7 +751,7 @@ impl Selector {
     fn opposite_load(&self) -> Option<OppositeLoad> {
         let side = self.selection.direction.as_ref()?.side;
         Some(OppositeLoad {
-            rate: self.opposite.load()?,
+            rate: self.excluded_direction.load()?,
             options: side_words(side.opposite()).to_vec(),
         })
     }
@@ -706,9 +760,10 @@ impl Selector {
     fn mirrored_copies(&self) -> u64 {
         let replayed = self.read - self.left_out.total();
         // They count if they are one in a hundred or more.
-        match self.again.saturating_mul(200).checked_div(replayed) {
+        let copies = self.apparent_mirror_copies;
+        match copies.saturating_mul(200).checked_div(replayed) {
             None | Some(0..2) => 0,
-            Some(_) => self.again,
+            Some(_) => copies,
         }
     }
 
@@ -767,9 +822,10 @@ impl Selector {
             Fault::wanted("'from ADDRESS' or 'to ADDRESS'")
                 .behind("the capture does not say which packets came in and which went out; ")
         } else if option.starts_with("--direction") && is_of_station {
-            self.opposite.station_wanted()
-        } else if option.starts_with("--direction") && !self.opposite.networks.is_empty() {
-            self.opposite.wanted()
+            self.excluded_direction.station_wanted()
+        } else if option.starts_with("--direction") && !self.excluded_direction.networks.is_empty()
+        {
+            self.excluded_direction.wanted()
         } else {
             Fault::wanted("an option that matches some packets")
         }
@@ -781,7 +837,7 @@ fn side_words(side: Side) -> [String; 2] {
     ["--direction".to_owned(), shell_word(&side.to_string())]
 }
 
-impl Other {
+impl UnchosenDirection {
     fn holds(&self, frame: &Frame<'_>, headers: Option<&Headers>) -> bool {
         let is_there = match &self.interface {
             Some(interface) => interface.is(&frame.tap),
@@ -794,16 +850,19 @@ impl Other {
     fn count(
         &mut self,
         frame: &Frame<'_>,
-        print: Option<&Fingerprint>,
-        (keep_duplicates, mirrored): (bool, bool),
+        fingerprint: Option<&Fingerprint>,
+        selection: &Selection,
     ) {
-        let sighting = match print {
-            Some(print) if !keep_duplicates => self.duplicates.sight(frame, print, mirrored),
+        let is_mirrored = selection.mirrored;
+        let sighting = match fingerprint {
+            Some(fingerprint) if !selection.keep_duplicates => {
+                self.duplicates.sight(frame, fingerprint, is_mirrored)
+            }
             _ => Sighting::First,
         };
         let is_copy = match sighting {
             Sighting::Elsewhere => true,
-            Sighting::Again => mirrored,
+            Sighting::Again => is_mirrored,
             Sighting::First | Sighting::Third => false,
         };
         if is_copy {
@@ -824,7 +883,7 @@ impl Other {
     }
 }
 
-impl Opposite {
+impl ExcludedDirection {
     /// Counts a packet that does not go in the direction `side`. `passes` says that the filter
     /// would let it through.
     fn count(
@@ -833,11 +892,11 @@ impl Opposite {
         side: Side,
         headers: Option<&Headers>,
         passes: bool,
-        print: Option<&Fingerprint>,
+        fingerprint: Option<&Fingerprint>,
     ) {
         let is_heading = matches!(side, Side::Heading(_));
         let is_opposite = !is_heading && side.opposite().matches(frame, headers);
-        if passes && is_opposite && self.is_first(frame, print) {
+        if passes && is_opposite && self.is_first(frame, fingerprint) {
             self.bytes += u64::from(frame.len_on_link());
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
             self.times = Some((first.min(frame.time_nanos), last.max(frame.time_nanos)));
@@ -869,9 +928,11 @@ impl Opposite {
     }
 
     /// Whether a packet is no copy.
-    fn is_first(&mut self, frame: &Frame<'_>, print: Option<&Fingerprint>) -> bool {
-        match print {
-            Some(print) => self.duplicates.sight(frame, print, false) == Sighting::First,
+    fn is_first(&mut self, frame: &Frame<'_>, fingerprint: Option<&Fingerprint>) -> bool {
+        match fingerprint {
+            Some(fingerprint) => {
+                self.duplicates.sight(frame, fingerprint, false) == Sighting::First
+            }
             None => true,
         }
     }
@@ -885,7 +946,7 @@ impl Opposite {
 }
 
 /// Lists the capture's networks and stations for an error.
-impl Opposite {
+impl ExcludedDirection {
     fn wanted(&self) -> Fault {
         let networks = busiest_first(&self.networks);
         Fault::wanted(format_args!("a network of the capture: {networks}"))
@@ -1044,6 +1105,17 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl LeftOut {
+    const fn count(&mut self, cause: Cause) {
+        let count = match cause {
+            Cause::Interface => &mut self.interface,
+            Cause::Direction => &mut self.direction,
+            Cause::Filter => &mut self.filter,
+            Cause::Duplicate => &mut self.duplicates,
+            Cause::Mirrored => &mut self.mirrored,
+        };
+        *count += 1;
+    }
+
     /// Total over all causes.
     pub const fn total(&self) -> u64 {
         self.time + self.interface + self.direction + self.filter + self.duplicates + self.mirrored

@@ -50,8 +50,8 @@ pub(crate) fn survey(
         ..
     } = mending;
     let mut readings = Readings {
-        done: 0,
-        all: mending.readings(),
+        reading: 0,
+        readings: mending.readings(),
         observer,
     };
     let mut surveyor = Selector::new(selection.clone());
@@ -152,8 +152,10 @@ fn chosen(surveyor: &Selector) -> (Selector, Option<Chosen>) {
 
 /// The readings of a capture, and whom we tell about their progress.
 struct Readings<'a> {
-    done: u32,
-    all: u32,
+    /// The number of the present one, from 1.
+    reading: u32,
+    /// How many there will be.
+    readings: u32,
     observer: &'a mut dyn ReplayObserver,
 }
 
@@ -166,7 +168,7 @@ impl Readings<'_> {
     ) -> Result<(), CompareError> {
         let stop = self.observer.stop();
         let mut packets = 0_u64;
-        self.done += 1;
+        self.reading += 1;
         while let Some(frame) = capture.next()? {
             count(&frame);
             packets += 1;
@@ -176,8 +178,8 @@ impl Readings<'_> {
             self.observer.progress(Progress {
                 read: capture.capture().position(),
                 packets,
-                reading: self.done,
-                readings: self.all,
+                reading: self.reading,
+                readings: self.readings,
             });
             if stop.is_requested() {
                 return Err(CompareError::Stopped);

@@ -48,7 +48,7 @@ impl Translations {
     pub(crate) fn sight(
         &mut self,
         frame: &Frame<'_>,
-        print: Option<&Fingerprint>,
+        fingerprint: Option<&Fingerprint>,
         half: u32,
         mixture: &mut Mixture,
     ) {
@@ -58,11 +58,13 @@ impl Translations {
                 return;
             }
         }
-        let Some(print) = print else { return };
-        if !print.has_identification && print.kept_len < TELLING {
+        let Some(fingerprint) = fingerprint else {
+            return;
+        };
+        if !fingerprint.has_identification && fingerprint.kept_len < TELLING {
             return;
         }
-        let longest = if print.has_identification {
+        let longest = if fingerprint.has_identification {
             WITH_IDENTIFICATION
         } else {
             WITHOUT_IDENTIFICATION
@@ -74,7 +76,7 @@ impl Translations {
             copy: None,
             is_flood: false,
         };
-        match self.seen.entry(print.translated) {
+        match self.seen.entry(fingerprint.translated) {
             Entry::Occupied(mut seen) if seen.get().first.abs_diff(frame.time_nanos) > longest => {
                 seen.insert(now);
             }
@@ -83,16 +85,17 @@ impl Translations {
                 unseen.insert(now);
             }
         }
-        self.ages.push_back((frame.time_nanos, print.translated));
+        self.ages
+            .push_back((frame.time_nanos, fingerprint.translated));
     }
 
     fn forget(&mut self, now: i64) {
-        while let Some((first, print)) = self.ages.front().copied()
+        while let Some((first, fingerprint)) = self.ages.front().copied()
             && (self.ages.len() >= REMEMBERED
                 || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
         {
             self.ages.pop_front();
-            if let Entry::Occupied(seen) = self.seen.entry(print)
+            if let Entry::Occupied(seen) = self.seen.entry(fingerprint)
                 && seen.get().first == first
             {
                 seen.remove();

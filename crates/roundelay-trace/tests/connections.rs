@@ -353,7 +353,10 @@ fn a_transfer_that_began_before_is_endless() {
         packets.retain(|packet| packet.0 > 1000.0);
         let connection = one(&packets);
         assert!(connection.endless, "{way}: {:?}", connection.messages);
-        assert!(connection.as_written.is_empty(), "{way}: packets tell it");
+        assert!(
+            connection.writes_if_paced.is_empty(),
+            "{way}: packets tell it"
+        );
         let found = connection.round_trips[1].expect("a way").as_nanos() as f64 / 1e6;
         assert!((found - way).abs() < 1.0, "{found} for {way}");
     }
@@ -371,14 +374,14 @@ fn a_sender_that_paces_wanted_more_if_its_data_waits() {
         messages.iter().map(|message| message.bytes).sum::<u64>()
     };
     let last = &connection.messages[connection.messages.len() - 1..];
-    assert_eq!(bytes(&connection.as_written), bytes(last));
-    assert!(connection.as_written.len() > 100);
+    assert_eq!(bytes(&connection.writes_if_paced), bytes(last));
+    assert!(connection.writes_if_paced.len() > 100);
     // On a link with room its data waits elsewhere.
     let read = read_at("100mbit", pcap(&paced(true))).unwrap();
     assert!(!read.connections[0].endless && read.connections[0].messages.len() > 100);
     let read = read_at("5mbit", pcap(&paced(false))).unwrap();
     let connection = &read.connections[0];
-    assert!(!connection.endless && connection.as_written.is_empty());
+    assert!(!connection.endless && connection.writes_if_paced.is_empty());
     assert!(connection.messages.len() > 100);
 }
 
@@ -483,7 +486,7 @@ fn a_full_receive_window_is_a_limit() {
         };
         assert!((20_496..=20_500).contains(&bytes), "{bytes}");
         assert!(connection.endless, "{:?}", connection.messages.len());
-        assert!(connection.as_written.is_empty());
+        assert!(connection.writes_if_paced.is_empty());
     }
     for (window, scale) in [(40_000, None), (20_500, Some(3))] {
         let connection = with(&packets, window, scale);
@@ -557,7 +560,7 @@ fn a_capture_from_the_middle_has_its_transfers() {
         let mut ways = Vec::new();
         for connection in &read.connections {
             if connection.endless {
-                assert!(connection.as_written.is_empty(), "{from}");
+                assert!(connection.writes_if_paced.is_empty(), "{from}");
                 ways.push(connection.round_trips[1].unwrap().as_nanos() / 100_000);
             }
         }

@@ -21,8 +21,23 @@ struct Waiting {
     flow: u64,
     since: u64,
     len: u64,
-    /// Transmission time.
-    took: u128,
+    transmission_time: u128,
+}
+
+/// The last packet that joined a queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct LastArrival {
+    at: u64,
+    flow: u64,
+    /// How many packets waited afterwards, with this one.
+    waiting: usize,
+}
+
+/// Packets of a link's wire.
+#[derive(Debug, Clone, Copy, Default)]
+struct WireCounts {
+    sent: u64,
+    lost: u64,
 }
 
 #[derive(Debug)]
@@ -40,7 +55,7 @@ pub(crate) struct LinkState {
     flying: VecDeque<u64>,
     free_at: u64,
     /// The time of the line about the last transmission.
-    told_at: u64,
+    logged_at: u64,
     /// The start of the last transmission. None before the first, and on preemptive links.
     picked_at: Option<u64>,
     /// The number of packets that left the wire, and the longest time by which one came later than
@@ -48,12 +63,12 @@ pub(crate) struct LinkState {
     late: (u32, u64),
     /// For a preemptive link: when all logged transmissions can be done, at the earliest.
     done: u128,
-    /// For a preemptive link: when all packets so far must be sent if the link is never idle.
-    must_end: u128,
+    /// For a preemptive link: when it has sent all packets so far at the latest, if it is never
+    /// idle.
+    all_sent_by: u128,
     /// Bytes in the queue.
     bytes: u64,
-    /// The last arrival: when, of which flow, and how many packets waited afterwards.
-    last: (u64, u64, usize),
+    last: LastArrival,
     /// The discipline. None for a tree, because the log has only its name.
     discipline: Option<AnyDiscipline>,
     average: Average,
@@ -61,8 +76,7 @@ pub(crate) struct LinkState {
     backlogged_at: u64,
     /// Whether a decision may have begun before the present backlog.
     has_decided: bool,
-    /// Packets sent onto the wire, and packets lost there.
-    wire: [u64; 2],
+    wire: WireCounts,
 }
 
 /// An upper bound of the average backlog that arrivals find, for a discipline that signals by this
@@ -98,8 +112,7 @@ impl LinkState {
         let by_flow = BTreeSet::new();
         let flying = VecDeque::new();
         let done = 0;
-        let must_end = 0;
-        let last = (0, 0, 0);
+        let all_sent_by = 0;
         Some(Self {
             record,
             layer,
@@ -109,18 +122,18 @@ impl LinkState {
             arrived: 0,
             flying,
             free_at: 0,
-            told_at: 0,
+            logged_at: 0,
             picked_at: None,
             late: (0, 0),
             done,
-            must_end,
+            all_sent_by,
             bytes: 0,
-            last,
+            last: LastArrival::default(),
             discipline: queue.map(|queue| queue.discipline),
             average: Average::default(),
             backlogged_at: 0,
             has_decided: false,
-            wire: [0; 2],
+            wire: WireCounts::default(),
         })
     }
 
@@ -138,7 +151,7 @@ impl LinkState {
     pub(crate) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
         let place = self.arrived;
         let len = self.len_of(len);
-        let took = self.time_of(len);
+        let transmission_time = self.time_of(len);
         self.arrived += 1;
         self.observe(since);
         self.waiting.insert(
@@ -148,12 +161,16 @@ impl LinkState {
                 flow,
                 since,
                 len,
-                took,
+                transmission_time,
             },
         );
         self.bytes += len;
-        self.must_end = self.must_end.max(since.into()) + took;
-        self.last = (since, flow, self.waiting.len());
+        self.all_sent_by = self.all_sent_by.max(since.into()) + transmission_time;
+        self.last = LastArrival {
+            at: since,
+            flow,
+            waiting: self.waiting.len(),
+        };
         if self.record.order == Order::PerFlow {
             self.by_flow.insert((flow, place));
         }
@@ -183,43 +200,48 @@ impl LinkState {
     }
 
     /// Removes a packet from anywhere in the queue.
-    pub(crate) fn take(&mut self, place: u64) {
+    pub(crate) fn remove_waiting(&mut self, place: u64) {
         if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
             self.by_flow.remove(&(flow, place));
             self.bytes -= len;
         }
     }
 
-    /// Removes a packet that was sent or dropped. If the queue is now empty, the link is free. A
-    /// dropped packet needs no link time beyond the time since its arrival.
-    pub(crate) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
-        if let Some(Waiting { since, took, .. }) = self.waiting.get(&place).filter(|_| is_dropped) {
-            self.must_end -= took.saturating_sub(u128::from(now - since));
+    /// Removes a packet that was sent or dropped. If none is left, the link's idle time begins.
+    pub(crate) fn leave_queue(&mut self, place: u64, now: u64, is_dropped: bool) {
+        if is_dropped && let Some(dropped) = self.waiting.get(&place) {
+            // A preemptive link may have sent a part of it, at most for the time since its arrival.
+            // It never sends the rest, so it has that much less to do.
+            let sent_at_most = u128::from(now - dropped.since);
+            self.all_sent_by -= dropped.transmission_time.saturating_sub(sent_at_most);
         }
-        self.take(place);
+        self.remove_waiting(place);
         if self.waiting.is_empty() {
-            // Drops that empty the queue do not end a decision, so the next packet finds it under
-            // way.
-            self.has_decided |= is_dropped;
-            self.must_end = now.into();
-            self.average.idle_since = Some(now);
+            self.begin_idle_time(now, is_dropped);
         }
+    }
+
+    /// The last packet was sent or dropped.
+    fn begin_idle_time(&mut self, now: u64, is_dropped: bool) {
+        // Drops that empty the queue do not end a decision, so the next packet finds it under way.
+        self.has_decided |= is_dropped;
+        self.all_sent_by = now.into();
+        self.average.idle_since = Some(now);
     }
 
     /// Counts the link's work from now on, after idle time.
     pub(crate) fn begin_again(&mut self, now: u64) {
-        self.must_end = u128::from(now)
-            + self
-                .waiting
-                .values()
-                .map(|waiting| waiting.took)
-                .sum::<u128>();
+        let mut work = 0;
+        for waiting in self.waiting.values() {
+            work += waiting.transmission_time;
+        }
+        self.all_sent_by = u128::from(now) + work;
     }
 
     /// Lifts the deadline for waiting packets on a preemptive link, because a struck packet takes
     /// an unknown time.
-    pub(crate) const fn take_your_time(&mut self) {
-        self.must_end = u128::MAX / 2;
+    pub(crate) const fn lift_deadline(&mut self) {
+        self.all_sent_by = u128::MAX / 2;
     }
 
     /// Whether more packets wait than the queue may hold. `beside` packets are not counted.
@@ -245,7 +267,7 @@ impl LinkState {
     /// leave at the same instant. On a preemptive link, the packet in transmission is still in this
     /// model's queue but no longer in the real one.
     pub(crate) fn holds(&self, now: u64, is_drop: bool) -> Check {
-        let has_time = is_drop && self.last.0 == now;
+        let has_time = is_drop && self.last.at == now;
         ensure(
             has_time || !self.overflows(self.record.preempts.into()),
             || {
@@ -302,7 +324,11 @@ impl LinkState {
     /// Checks that the wire loses the header's share of packets. If the check fails, then by
     /// Chernoff's bound a true wire would lose so many, or so few, with a probability below 2^-128.
     pub(crate) fn has_losses(&self) -> Check {
-        let ([packets, lost], share) = (self.wire, self.record.loss as f64 / 1e9);
+        let WireCounts {
+            sent: packets,
+            lost,
+        } = self.wire;
+        let share = self.record.loss as f64 / 1e9;
         let all = packets as f64;
         let found = lost as f64 / packets.max(1) as f64;
         let term = |found: f64, share: f64| {
@@ -339,63 +365,88 @@ impl LinkState {
         longest: Option<u32>,
         now: u64,
     ) -> Check {
-        let (name, (last, _, packets)) = (reason.name(), self.last);
         let Some(dropped) = self.waiting.get(&place).copied() else {
             return Ok(());
         };
-        let info = self.discipline.as_ref().map(AnyDiscipline::info);
-        let is_among = |reasons: Option<&[DropReason]>| {
-            reasons.is_none_or(|reasons| reasons.contains(&reason))
-        };
-        ensure(is_among(info.as_ref().map(|info| info.drops)), || {
-            format!("{} drops no packet as {name}", self.record.queue)
+        ensure(self.drops_as(reason), || {
+            format!("{} drops no packet as {}", self.record.queue, reason.name())
         })?;
-        let is_bound = is_among(info.as_ref().map(|info| info.bounds));
         match reason {
             DropReason::Early => self.has_onset(dropped, now),
-            DropReason::Refused => self.discipline.as_ref().map_or(Ok(()), |discipline| {
-                ensure(last == now && place + 1 == self.arrived, || {
-                    "only the arriving packet can be refused".to_owned()
-                })?;
-                let takes = |longest| takes(discipline, dropped, longest);
-                let longest = longest.map(|longest| {
-                    self.layer
-                        .len_on_link(longest)
-                        .max(longest)
-                        .min(FlowConfig::MAX_PACKET_LEN)
-                });
-                // A flow's replies pass through queues without its settings.
-                ensure(
-                    is_bound && packets > 1 || !takes(None) || !takes(longest),
-                    || {
-                        format!(
-                            "{} refuses no packet of {} bytes",
-                            self.record.queue, dropped.len
-                        )
-                    },
-                )
-            }),
-            DropReason::Full | DropReason::PushedOut => {
-                ensure(last == now, || {
-                    format!("no packet arrives at the queue, and none can be dropped as {name}")
-                })?;
-                ensure(reason == DropReason::Full || packets > 1, || {
-                    "there is no other packet to push it out".to_owned()
-                })?;
-                if is_bound {
-                    Ok(())
-                } else {
-                    self.overflows_for(reason, dropped, now)
-                }
-            }
+            DropReason::Refused => self.can_refuse(place, dropped, longest, now),
+            DropReason::Full | DropReason::PushedOut => self.can_make_room(reason, dropped, now),
         }
+    }
+
+    /// Whether the discipline ever drops for this reason. A tree may drop for any, because the log
+    /// has only its name.
+    fn drops_as(&self, reason: DropReason) -> bool {
+        match &self.discipline {
+            Some(discipline) => discipline.info().drops.contains(&reason),
+            None => true,
+        }
+    }
+
+    /// Whether the discipline drops for this reason at a bound of its own, below the buffer's
+    /// limit. A tree may do so for any.
+    fn drops_at_own_bound(&self, reason: DropReason) -> bool {
+        match &self.discipline {
+            Some(discipline) => discipline.info().bounds.contains(&reason),
+            None => true,
+        }
+    }
+
+    /// Checks that the discipline can refuse the packet. `longest` is as in [`Self::has_reason`].
+    fn can_refuse(&self, place: u64, refused: Waiting, longest: Option<u32>, now: u64) -> Check {
+        let Some(discipline) = &self.discipline else {
+            return Ok(());
+        };
+        ensure(self.last.at == now && place + 1 == self.arrived, || {
+            "only the arriving packet can be refused".to_owned()
+        })?;
+        // Packets that wait already may have brought the queue to the discipline's own bound.
+        if self.drops_at_own_bound(DropReason::Refused) && self.last.waiting > 1 {
+            return Ok(());
+        }
+        let longest = longest.map(|longest| {
+            self.layer
+                .len_on_link(longest)
+                .max(longest)
+                .min(FlowConfig::MAX_PACKET_LEN)
+        });
+        // A flow's replies pass through queues without its settings, so either may refuse it.
+        let is_taken = takes(discipline, refused, None) && takes(discipline, refused, longest);
+        ensure(!is_taken, || {
+            format!(
+                "{} refuses no packet of {} bytes",
+                self.record.queue, refused.len
+            )
+        })
+    }
+
+    /// Checks that the packet can be dropped to make room: an arrival now asks for it, at the
+    /// discipline's own bound or at the buffer's limit.
+    fn can_make_room(&self, reason: DropReason, dropped: Waiting, now: u64) -> Check {
+        ensure(self.last.at == now, || {
+            format!(
+                "no packet arrives at the queue, and none can be dropped as {}",
+                reason.name()
+            )
+        })?;
+        ensure(reason == DropReason::Full || self.last.waiting > 1, || {
+            "there is no other packet to push it out".to_owned()
+        })?;
+        if self.drops_at_own_bound(reason) {
+            return Ok(());
+        }
+        self.overflows_for(reason, dropped, now)
     }
 
     /// Checks a drop at the buffer's limit. It is full for the arriving packet, or for another of
     /// its flow that came at the same instant, because the buffer cannot tell these apart. Any
     /// other packet is pushed out.
     fn overflows_for(&self, reason: DropReason, dropped: Waiting, now: u64) -> Check {
-        let arrives = dropped.flow == self.last.1 && dropped.since == now;
+        let arrives = dropped.flow == self.last.flow && dropped.since == now;
         ensure(self.overflows(0), || "the queue has room for it".to_owned())?;
         // A preemptive link puts the interrupted packet back, so this one arrives as well.
         ensure(
@@ -559,11 +610,11 @@ impl LinkState {
         };
         checks.rests += 1;
         if self.record.preempts {
-            let has_work = u128::from(now) <= self.must_end;
+            let has_work = u128::from(now) <= self.all_sent_by;
             return ensure(has_work, || {
                 format!(
                     "the link should have sent all that waits by {}, packet {} too",
-                    self.must_end, first.packet
+                    self.all_sent_by, first.packet
                 )
             });
         }
@@ -580,13 +631,14 @@ impl LinkState {
         })
     }
 
-    /// Puts a packet on the wire until `end`, as told at `now`. Returns the first and the last
+    /// Puts a packet on the wire until `end`, as logged at `now`. Returns the first and the last
     /// instant at which it may arrive. `len` is the packet's length, if known.
-    pub(crate) fn fly(
+    pub(crate) fn put_on_wire(
         &mut self,
         packet: u64,
         len: Option<u32>,
-        [now, end]: [u64; 2],
+        now: u64,
+        end: u64,
     ) -> (u64, u64) {
         let bytes = len.map(|len| self.len_of(len));
         if let Some(trace) = &mut self.trace {
@@ -595,8 +647,8 @@ impl LinkState {
                 None => trace.is_taken_until(end),
             }
         }
-        self.wire[0] += 1;
-        self.told_at = now;
+        self.wire.sent += 1;
+        self.logged_at = now;
         self.picked_at = (!self.record.preempts).then_some(now);
         self.free_at = end;
         self.flying.push_back(packet);
@@ -605,7 +657,7 @@ impl LinkState {
     }
 
     /// Takes a packet off the wire.
-    pub(crate) fn land(&mut self, packet: u64) -> Check {
+    pub(crate) fn take_off_wire(&mut self, packet: u64) -> Check {
         ensure(self.flying.front() == Some(&packet), || {
             "it overtakes on the wire".to_owned()
         })?;
@@ -619,14 +671,14 @@ impl LinkState {
         ensure(self.record.loss > 0, || {
             "this link loses nothing".to_owned()
         })?;
-        self.wire[1] += 1;
+        self.wire.lost += 1;
         ensure(self.flying.back() == Some(&packet), || {
             "the packet is not the last one sent".to_owned()
         })?;
-        ensure(self.told_at == now, || {
+        ensure(self.logged_at == now, || {
             format!(
                 "it left the queue at {}, and is lost then or not at all",
-                self.told_at
+                self.logged_at
             )
         })?;
         self.flying.pop_back();
@@ -693,7 +745,7 @@ mod tests {
             flow: 0,
             since: 0,
             len: 1000,
-            took: 0,
+            transmission_time: 0,
         };
         for (bound, is_fine) in [(2048.0, true), (2047.0, true), (2046.9, false)] {
             state.average.bound = bound;

@@ -223,6 +223,7 @@ impl LinkRecord {
             self.framing.parse().ok()
         };
         framing.map(|framing| LinkLayer {
+            // Lengths in the log are already those to which the link adds its overhead.
             raw: true,
             overhead: self.overhead,
             mpu: self.mpu,

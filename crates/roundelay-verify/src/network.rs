@@ -45,7 +45,7 @@ struct FlowState {
     longest: Option<u32>,
     is_finished: bool,
     /// A packet of the flow was struck out after a fault, so its counts are not checked.
-    is_doubtful: bool,
+    has_doubtful_counts: bool,
 }
 
 /// The state of the network, and the totals so far.
@@ -79,7 +79,7 @@ impl NetworkState {
                 "link {link} has an end that is not there, or no rate"
             ))
         })?;
-        are_of_nodes(&header.names, header.nodes)?;
+        check_names(&header.names, header.nodes)?;
         let state = |(number, link): (usize, &LinkRecord)| {
             let queue = promised(link).map_err(|what| format!("link {number}: {what}"))?;
             let unknown = || {
@@ -234,7 +234,7 @@ impl NetworkState {
             return;
         };
         if let Location::Queue { link, place } = state.place {
-            self.links[link as usize].take(place);
+            self.links[link as usize].remove_waiting(place);
         }
         if let Event::Transmit {
             link,
@@ -246,12 +246,12 @@ impl NetworkState {
         {
             // Perhaps the right packet at the wrong time. The link was busy, so other packets cause
             // no fault about a gap.
-            link.fly(packet, None, [line.time, end]);
+            link.put_on_wire(packet, None, line.time, end);
             link.forget(packet);
         }
         if let Some(flow) = self.flows.get_mut(&state.flow) {
             flow.on_their_way = flow.on_their_way.saturating_sub(1);
-            flow.is_doubtful = true;
+            flow.has_doubtful_counts = true;
         }
     }
 
@@ -266,11 +266,11 @@ impl NetworkState {
         };
         match line.event {
             Event::Transmit { packet, end, .. } => {
-                link.fly(packet, None, [line.time, end]);
+                link.put_on_wire(packet, None, line.time, end);
                 link.forget(packet);
                 link.begin_again(line.time);
             }
-            _ => link.take_your_time(),
+            _ => link.lift_deadline(),
         }
     }
 
@@ -286,7 +286,7 @@ impl NetworkState {
             edge,
             longest,
             is_finished: false,
-            is_doubtful: false,
+            has_doubtful_counts: false,
         };
         let [_, next_flow] = &mut self.next;
         next_number(next_flow, "flow", flow)?;
@@ -358,7 +358,7 @@ impl NetworkState {
                 })?;
                 let link = &mut self.links[link as usize];
                 link.comes_late_by(now - earliest);
-                link.land(packet)?;
+                link.take_off_wire(packet)?;
                 link.record.to
             }
         };
@@ -412,8 +412,8 @@ impl NetworkState {
         let (state, place, checks) = self.queue(packet, link)?;
         state.transmits(place, len, now, end, checks)?;
         state.is_in_order(place, checks)?;
-        state.leaves(place, now, false);
-        let (earliest, latest) = state.fly(packet, Some(len), [now, end]);
+        state.leave_queue(place, now, false);
+        let (earliest, latest) = state.put_on_wire(packet, Some(len), now, end);
         self.packet(packet)?.place = Location::Wire {
             link,
             earliest,
@@ -435,7 +435,7 @@ impl NetworkState {
             .ok_or_else(|| format!("flow {} is not open", state.flow))?;
         flow.on_their_way = flow.on_their_way.saturating_sub(1);
         flow.delivered += u64::from(delivered && !state.back);
-        if flow.is_finished && flow.on_their_way == 0 && !flow.is_doubtful {
+        if flow.is_finished && flow.on_their_way == 0 && !flow.has_doubtful_counts {
             self.closing.insert(state.flow);
         }
         Ok(())
@@ -451,7 +451,7 @@ impl NetworkState {
             format!("flow {flow} is finished already")
         })?;
         state.is_finished = true;
-        if state.on_their_way == 0 && !state.is_doubtful {
+        if state.on_their_way == 0 && !state.has_doubtful_counts {
             self.closing.insert(flow);
         }
         Ok(())
@@ -487,7 +487,7 @@ impl NetworkState {
         if is_known {
             state.has_reason(reason, place, longest, now)?;
         }
-        state.leaves(place, now, true);
+        state.leave_queue(place, now, true);
         self.totals.dropped += 1;
         self.leave(packet, false)
     }
@@ -531,7 +531,7 @@ impl NetworkState {
             .remove(&flow)
             .ok_or_else(|| format!("flow {flow} is not open"))?;
         self.closing.remove(&flow);
-        if state.is_doubtful {
+        if state.has_doubtful_counts {
             return Ok(());
         }
         self.checks.flows += 1;
@@ -618,19 +618,20 @@ impl NetworkState {
     }
 }
 
-/// Checks the nodes' names. Each node has another one, or none has any.
-fn are_of_nodes(names: &[String], nodes: u32) -> Check {
+/// Checks the nodes' names: none, or one for each node, all different.
+fn check_names(names: &[String], nodes: u32) -> Check {
     ensure(names.is_empty() || names.len() == nodes as usize, || {
         format!("{nodes} nodes, and {} names", names.len())
     })?;
     let mut known = BTreeSet::new();
-    // A number stands for a node without a name.
-    let twice = names
-        .iter()
-        .find(|name| name.parse::<u32>().is_err() && !known.insert(*name));
-    twice.map_or(Ok(()), |name| {
-        Err(format!("two nodes have the name {name}"))
-    })
+    for name in names {
+        // A number stands for a node without a name.
+        let is_name = name.parse::<u32>().is_err();
+        if is_name && !known.insert(name) {
+            return Err(format!("two nodes have the name {name}"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a link promises in the header exactly what the registry says of its discipline.

@@ -79,7 +79,9 @@ impl Trace {
         ensure(now == start, || {
             format!("the link's trace has no bytes left at this time; the next are at {start}")
         })?;
-        let expected = self.time_of(first + u128::from(len.max(1)) - 1);
+        // A packet without bytes ends where it starts.
+        let last = first + u128::from(len.max(1)) - 1;
+        let expected = self.time_of(last);
         ensure(end == expected, || {
             format!("the link's trace carries {len} bytes until {expected}, not {end}")
         })

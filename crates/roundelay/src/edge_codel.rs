@@ -44,7 +44,7 @@
 //! packet in the queue does not apply.
 
 use crate::config::ConfigError;
-use crate::mechanisms::codel::{Codel, Resume, Roots, Target, Waited};
+use crate::mechanisms::codel::{Codel, Resume, Rules, Target, Waited};
 use crate::time::{Duration, Instant, Slack};
 
 /// The total time in queues so far: initial slack minus current slack.
@@ -151,7 +151,7 @@ impl EdgeCodel {
             .sent_at
             .is_some_and(|before| sent_at.since(before) > refresh)
         {
-            self.codel.emptied();
+            self.codel.reset();
         }
         // A packet that overtook others does not make the next one look late.
         self.sent_at = self.sent_at.max(Some(sent_at));
@@ -164,7 +164,7 @@ impl EdgeCodel {
             Target {
                 target,
                 interval,
-                roots: Roots::Exact,
+                rules: Rules::Ours,
             },
             now,
             waited,

@@ -439,21 +439,23 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// When a root without times of its own has a packet, if all its children that have packets are
-    /// shapers asked in their turn, because these may have none now.
-    fn ready_in_turn(&self) -> Option<Instant> {
-        let mut earliest = None;
+    /// When a root without times of its own can send a packet. None: now.
+    ///
+    /// A root of `priority` counts on `htb` and `hfsc` right below it while these have packets, but
+    /// asks them only in their turn ([`Offer::InTurn`]), and they may have none for now. So if no
+    /// other child has a packet, the root can send when the first of them can.
+    fn first_turn_at(&self) -> Option<Instant> {
+        let mut earliest: Option<Instant> = None;
         for child in &self.root.children {
             let number = child.node as usize;
             if !self.below.has_head(number) {
                 continue;
             }
-            let shaper = self.below.shaper(number)?;
-            if shaper.offer() != Offer::InTurn {
-                return None;
-            }
+            // Any other child has its packet ready.
+            let shaper = self.below.shaper(number);
+            let shaper = shaper.filter(|shaper| shaper.offer() == Offer::InTurn)?;
             let ready = shaper.ready_at()?;
-            earliest = Some(earliest.map_or(ready, |earliest: Instant| earliest.min(ready)));
+            earliest = Some(earliest.map_or(ready, |earliest| earliest.min(ready)));
         }
         earliest
     }
@@ -519,7 +521,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         let mut earliest = None;
         if !self.root.scheduler.backlog().is_empty() {
             let ready = self.root.scheduler.ready_at();
-            earliest = Some(ready.or_else(|| self.ready_in_turn())?);
+            earliest = Some(ready.or_else(|| self.first_turn_at())?);
         }
         match (earliest, self.below.asleep.earliest()) {
             (Some(awake), Some(asleep)) => Some(awake.min(asleep)),

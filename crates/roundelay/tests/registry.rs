@@ -783,7 +783,7 @@ fn parameters_that_need_another_one_are_errors_alone() {
     assert!(error("red nodrop").contains("ecn") && error("choke min 250").contains("250"));
     assert!(error("red nodrop noecn").contains("tc refuses"));
     let lengths = |text: &str| match parse(text).discipline {
-        AnyDiscipline::Choke(config) => config.lengths(),
+        AnyDiscipline::Choke(config) => config.thresholds_and_burst(),
         other => panic!("{other}"),
     };
     // As tc does with its limit of 1000 packets: max is a quarter of the limit, whatever min is.

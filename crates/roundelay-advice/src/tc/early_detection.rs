@@ -35,7 +35,7 @@ pub(super) struct EarlyDetection {
 impl EarlyDetection {
     /// `link` is the link's rate if the discipline knows it, which it does not below a tree's root.
     pub(super) fn of_red(config: &red::Config, link: Option<Rate>) -> Self {
-        let (min, max, burst) = config.lengths();
+        let (min, max, burst) = config.thresholds_and_burst();
         let red::Config {
             avpkt, probability, ..
         } = *config;
@@ -53,7 +53,7 @@ impl EarlyDetection {
     }
 
     pub(super) fn of_choke(config: &choke::Config, link: Option<Rate>) -> Self {
-        let (min, max, burst) = config.lengths();
+        let (min, max, burst) = config.thresholds_and_burst();
         let choke::Config {
             avpkt, probability, ..
         } = *config;

@@ -20,13 +20,19 @@ const STEP: Billionths = Billionths(15_260);
 const BEST_EFFORT: u32 = 7;
 
 /// The discipline in `tc` syntax.
+///
+/// # Errors
+/// Linux lacks the discipline, or tc cannot write it with these parameters.
 pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
+    if let Some(reason) = unwritable(&spec.discipline) {
+        return Err(reason);
+    }
     match &spec.discipline {
         AnyDiscipline::Fifo(_) => Ok(fifo(limit)),
         AnyDiscipline::Drr(_) => Ok("drr".to_owned()),
         AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Ok("qfq".to_owned()),
-        // Packets without a matching filter or a code point go to the last class.
-        AnyDiscipline::Priority(_) => Ok(prio(8)),
+        // A band for each class. Packets without a matching filter or a code point go to the last.
+        AnyDiscipline::Priority(_) => Ok(prio(BEST_EFFORT as usize + 1)),
         AnyDiscipline::Ets(config) => {
             let last = config.number_of_bands() - 1;
             let best_effort = config.band_of(BEST_EFFORT);
@@ -37,25 +43,12 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
             }
             Ok(words)
         }
-        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => {
-            Err("Linux's sfq needs room for two packets".to_owned())
-        }
         AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
         AnyDiscipline::Red(config) => red(config, limit, link),
         AnyDiscipline::Choke(config) => choke(config, limit, link),
-        AnyDiscipline::Sfb(config) if (config.levels, config.bins) == LEVELS_AND_BINS => {
-            Ok(sfb(config, limit))
-        }
-        AnyDiscipline::Sfb(_) => Err(format!(
-            "Linux's sfb has {} levels of {} bins",
-            LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
-        )),
+        AnyDiscipline::Sfb(config) => Ok(sfb(config, limit)),
         AnyDiscipline::Tbf(config) => tbf(config, limit, link),
-        AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
         AnyDiscipline::Cake(config) => Ok(cake(config, limit)),
-        AnyDiscipline::FqPie(config) if config.alpha == 0 || config.beta == 0 => {
-            Err("tc's fq_pie takes zeros for its defaults".to_owned())
-        }
         AnyDiscipline::FqCodel(_) | AnyDiscipline::FqPie(_) => {
             let words = tc_words(&spec.discipline);
             let mut text = format!("{words}{}", packets(limit));
@@ -64,15 +57,37 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
             }
             Ok(text)
         }
+        other => match other.info().linux {
+            // The others have the same names for parameters as tc, and a limit in packets.
+            Linux::Qdisc { .. } => {
+                let words = tc_words(&spec.discipline);
+                Ok(format!("{words} limit {}", in_packets(limit)))
+            }
+            Linux::Absent => Err(absent(other)),
+        },
+    }
+}
+
+/// Why tc, which has the discipline, cannot write it with these parameters.
+fn unwritable(discipline: &AnyDiscipline) -> Option<Reason> {
+    match discipline {
+        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => {
+            Some("Linux's sfq needs room for two packets".to_owned())
+        }
+        AnyDiscipline::Sfb(config) if (config.levels, config.bins) != LEVELS_AND_BINS => {
+            Some(format!(
+                "Linux's sfb has {} levels of {} bins",
+                LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
+            ))
+        }
+        AnyDiscipline::Pie(config) if !is_tcs(config) => Some(NO_PIE.to_owned()),
+        AnyDiscipline::FqPie(config) if config.alpha == 0 || config.beta == 0 => {
+            Some("tc's fq_pie takes zeros for its defaults".to_owned())
+        }
         AnyDiscipline::Fq(config) if config.low_rate_threshold.is_none() => {
-            Err("tc's fq has no unlimited low_rate_threshold".to_owned())
+            Some("tc's fq has no unlimited low_rate_threshold".to_owned())
         }
-        // These have the same names for parameters as tc, and a limit in packets.
-        other if matches!(other.info().linux, Linux::Qdisc { .. }) => {
-            let words = tc_words(&spec.discipline);
-            Ok(format!("{words} limit {}", in_packets(limit)))
-        }
-        other => Err(absent(other)),
+        _ => None,
     }
 }
 

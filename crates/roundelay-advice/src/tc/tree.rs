@@ -154,6 +154,8 @@ impl<'a> Plot<'a> {
         let handle = self.next;
         self.next += 1;
         let tree = self.tree.config();
+        let kind = root.spec.discipline.name();
+        let is_inner = |node: &Node| node.spec.discipline.name() == kind;
         let classes = self.classes_of(root);
         if classes.len() > MOST {
             let name = &root.name;
@@ -162,63 +164,50 @@ impl<'a> Plot<'a> {
             ));
         }
         // Filters lead to the classes that send, which have no classes below them.
-        let kind = root.spec.discipline.name();
-        let is_inner = |node: &Node| node.spec.discipline.name() == kind;
-        let class_of = |leaf: &str| {
-            let at = classes
-                .iter()
-                .position(|node| !is_inner(node) && tree.is_below(leaf, &node.name))?;
-            Some(format!("{handle:x}:{:x}", at + 1))
+        let minor_for = |leaf: &str| {
+            minor_of(&classes, |node| {
+                !is_inner(node) && tree.is_below(leaf, &node.name)
+            })
         };
-        let default = class_of(self.tree.default_leaf()).unwrap_or_default();
-        let mut words = kind.to_owned();
-        if let Some((_, minor)) = default.split_once(':') {
-            words += &format!(" default {minor}");
-        }
-        let mut r2q = htb::Config::default().r2q;
-        if let AnyDiscipline::Htb(config) = &root.spec.discipline
-            && config.r2q != r2q
-        {
-            r2q = config.r2q;
-            words += &format!(" r2q {r2q}");
-        }
+        let r2q = match &root.spec.discipline {
+            AnyDiscipline::Htb(config) => config.r2q,
+            _ => htb::Config::default().r2q,
+        };
         let place = match parent {
             Some(parent) => format!("parent {parent}"),
             None => "root".to_owned(),
         };
+        let words = classes_words(kind, minor_for(self.tree.default_leaf()), r2q);
         self.lines.push(format!(
             "tc qdisc add dev $DEV {place} handle {handle:x}: {words} # {}",
             root.name
         ));
-        for (at, node) in classes.iter().enumerate() {
-            let above = classes.iter().position(|above| {
+        for (index, node) in classes.iter().enumerate() {
+            let Some(words) = class_words(node, r2q, is_inner(node))? else {
+                continue;
+            };
+            let minor_above = minor_of(&classes, |above| {
                 let children = tree.children_of(&above.name);
                 children.iter().any(|child| child.name == node.name)
             });
-            let class_above = above.map_or(String::new(), |at| format!("{:x}", at + 1));
-            let id = format!("{handle:x}:{:x}", at + 1);
-            let words = match &node.service {
-                Service::Htb(class) => htb_class(class, r2q, is_inner(node)),
-                Service::Hfsc(class) => {
-                    hfsc_class(class).map_err(|why| format!("node '{}': {why}", node.name))?
-                }
-                _ => continue,
-            };
+            let above = minor_above.map_or(String::new(), |minor| format!("{minor:x}"));
+            let id = format!("{handle:x}:{:x}", index + 1);
             self.lines.push(format!(
-                "tc class add dev $DEV parent {handle:x}:{class_above} classid {id} {words} # {}",
+                "tc class add dev $DEV parent {handle:x}:{above} classid {id} {words} # {}",
                 node.name
             ));
-            if parent.is_none()
-                && above.is_none()
-                && let Some(most) = above_the_link(&node.service, self.rate)
-            {
-                self.remarks.push(format!("node '{}': {most}", node.name));
+            let is_first_on_device = parent.is_none() && minor_above.is_none();
+            if is_first_on_device && let Some(remark) = above_the_link(&node.service, self.rate) {
+                self.remarks.push(format!("node '{}': {remark}", node.name));
             }
             if !is_inner(node) {
                 self.plant(&id, node)?;
             }
         }
-        self.filters(handle, &class_of);
+        self.filters(handle, &|leaf| {
+            let minor = minor_for(leaf)?;
+            Some(format!("{handle:x}:{minor:x}"))
+        });
         Ok(())
     }
 
@@ -283,6 +272,40 @@ fn class_number(discipline: &AnyDiscipline, at: usize, child: &Node) -> usize {
     }
 }
 
+/// The minor number of the first class that is meant. Classes are numbered in their order, from 1.
+fn minor_of(classes: &[&Node], is_meant: impl Fn(&Node) -> bool) -> Option<usize> {
+    let index = classes.iter().position(|node| is_meant(node))?;
+    Some(index + 1)
+}
+
+/// An htb or hfsc in `tc` syntax. `default` is the class for packets that no filter matches.
+fn classes_words(kind: &str, default: Option<usize>, r2q: u32) -> String {
+    let mut words = kind.to_owned();
+    if let Some(minor) = default {
+        words += &format!(" default {minor:x}");
+    }
+    if r2q != htb::Config::default().r2q {
+        words += &format!(" r2q {r2q}");
+    }
+    words
+}
+
+/// A class of htb or hfsc in `tc` syntax. None for other nodes, but the tree has checked that htb
+/// and hfsc have no such children.
+///
+/// # Errors
+/// A slope is steeper than Linux can take.
+fn class_words(node: &Node, r2q: u32, is_inner: bool) -> Result<Option<String>, Reason> {
+    match &node.service {
+        Service::Htb(class) => Ok(Some(htb_class(class, r2q, is_inner))),
+        Service::Hfsc(class) => match hfsc_class(class) {
+            Ok(words) => Ok(Some(words)),
+            Err(why) => Err(format!("node '{}': {why}", node.name)),
+        },
+        _ => Ok(None),
+    }
+}
+
 /// Why the queue may build up behind the interface: a class below the root sends faster than the
 /// link.
 fn above_the_link(service: &Service, rate: Rate) -> Option<String> {
@@ -341,6 +364,7 @@ fn htb_class(class: &htb::Class, r2q: u32, is_inner: bool) -> String {
             words += &format!(" {name} {bytes}");
         }
     }
+    // Only classes without children have queues to serve by priority and quantum.
     if is_inner {
         return words;
     }

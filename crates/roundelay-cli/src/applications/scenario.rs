@@ -98,7 +98,7 @@ fn comments(
         whole += usize::from(connection.is_whole());
         before += usize::from(!connection.has_opening);
         endless += usize::from(connection.endless);
-        paced += usize::from(!connection.as_written.is_empty());
+        paced += usize::from(!connection.writes_if_paced.is_empty());
         concurrent += usize::from(connection.concurrent);
         elsewhere += usize::from(connection.over == [false; 2]);
         by_window += usize::from(matches!(connection.window, Window::Limit(_)));

@@ -144,7 +144,7 @@ impl Assumed {
             }
         }
         let mut connections = applications.connections.iter();
-        if connections.any(|connection| !connection.as_written.is_empty()) {
+        if connections.any(|connection| !connection.writes_if_paced.is_empty()) {
             let assumed = Self {
                 as_written: true,
                 ..self.clone()
@@ -195,7 +195,7 @@ impl Case<'_> {
         } = *self;
         let written = assumed
             .as_written
-            .then(|| applications.clone().as_written());
+            .then(|| applications.clone().limited_by_applications());
         let applications = written.as_ref().unwrap_or(applications);
         let stage = Stage::new(assumed, arguments.seed, options, applications, host)?;
         let runs = Runs {

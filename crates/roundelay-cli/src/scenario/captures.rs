@@ -112,12 +112,12 @@ fn odd(arrivals: &Arrivals, lengths: &Lengths) -> Vec<String> {
     let capture = arrivals.file_notes();
     let unparsable = arrivals.unparsable();
     let oddities = arrivals.oddities();
-    let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
     counted_sentences(&[
         (unparsable.not_ip, NOT_IP),
-        (unreadable, UNREADABLE),
-        (unparsable.no_ports, WITHOUT_PORTS),
+        (unparsable.unreadable(), UNREADABLE),
+        // They are among the unreadable ones, and the sentence begins with "of these packets".
         (unparsable.encrypted, ENCRYPTED),
+        (unparsable.no_ports, WITHOUT_PORTS),
         (oddities.sorted, SORTED),
         (
             oddities.strays,

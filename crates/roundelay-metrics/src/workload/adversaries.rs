@@ -11,6 +11,9 @@ use super::load::{Source, Workload};
 /// phi times the light flow's slot size in bytes, which equals its longest packet.
 pub const SLOT: u32 = 2048;
 
+/// The heavy flow's weight. The weights of all three flows add up to 1024.
+const HEAVY: u32 = 1022;
+
 /// A light flow (flow 0) alone sends `ahead` packets of a slot, as far ahead of V as rounding
 /// allows. Then a heavy, never ineligible flow arrives and crowds out the light flow, which still
 /// has packets of the lengths `behind`, until V is as far beyond the last one as rounding allows.
@@ -31,17 +34,23 @@ pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
         arrivals,
         ..Source::burst(1, SLOT, 0)
     };
-    // Keeps V from jumping while the light flow is ahead.
+    // Keeps V from jumping while the light flow is ahead. This flow arrives just before the light
+    // flow's last packet alone starts, and the heavy one just behind. Other instants before that
+    // packet's end give the same lags.
     let last_alone = alone.saturating_sub(SLOT.into());
     let slow = Source {
         arrivals: vec![last_alone.saturating_sub(6)],
         ..Source::burst(1, 1 << 16, 0)
     };
-    let lengths = Lengths::Listed([vec![30_660], vec![65_408; 399]].concat());
+    // The heavy flow's packets take 64 units of virtual time each, as many as legal lengths allow,
+    // and together more than 12 slots of the light flow. The first one takes 30, because it places
+    // the others in those slots: after one of 8, QFQ's lags stay below two thirds of its bounds.
+    let longest = 64 * HEAVY;
+    let lengths = Lengths::Listed([vec![30 * HEAVY], vec![longest; 399]].concat());
     let heavy = Source {
         lengths,
         arrivals: vec![last_alone + 4; 400],
-        ..Source::burst(1022, 65_408, 0)
+        ..Source::burst(HEAVY, longest, 0)
     };
     Workload {
         name: "crowded_out",

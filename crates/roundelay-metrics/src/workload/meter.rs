@@ -60,6 +60,7 @@ pub struct Event {
 }
 
 pub(super) struct Meter {
+    /// Meters of B-WFI by packets, of T-WFI, and of B-WFI by bits.
     bits: BitWfi,
     time: TimeWfi,
     exact: Lags,

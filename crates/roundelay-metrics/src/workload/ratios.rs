@@ -42,29 +42,30 @@ impl Workload {
         self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow))
     }
 
-    /// Ratios to the bounds promised to each flow, by its number.
+    /// Ratios to the bounds promised to each flow, by its number. `rounding` as in [`Self::ratios`].
     pub fn ratios_to(
         &self,
         outcome: &Outcome,
         rounding: f64,
         promised: impl Fn(usize) -> Guarantees,
     ) -> Ratios {
-        let slack = rounding * outcome.total() as f64;
+        let tolerance_bytes = rounding * outcome.total() as f64;
         let mut largest = Ratios::default();
         for flow in 0..self.sources.len() {
             // Without a bound the ratio is zero.
             let Guarantees { b_wfi, t_wfi, .. } = promised(flow);
             let bytes = match b_wfi {
-                Some(bound) => bound.value as f64 + slack,
+                Some(bound) => bound.value as f64 + tolerance_bytes,
                 None => f64::INFINITY,
             };
             let seconds = match t_wfi {
-                Some(bound) => bound.value.as_secs_f64() + slack * 8.0 / RATE as f64,
+                Some(bound) => bound.value.as_secs_f64() + tolerance_bytes * 8.0 / RATE as f64,
                 None => f64::INFINITY,
             };
             largest = largest.max(Ratios {
                 b_wfi: outcome.b_wfi[flow] / bytes,
                 b_wfi_by_bit: outcome.b_wfi_by_bit[flow] / bytes,
+                // Negative if each packet was faster than at the flow's share.
                 t_wfi: (outcome.t_wfi[flow] / seconds).max(0.0),
             });
         }

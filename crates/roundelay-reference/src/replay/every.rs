@@ -29,7 +29,10 @@ pub fn each_replay(
         });
         visit(&replay);
         choices.truncate(decisions);
-        while choices.pop_if(|[choice, of]| *choice + 1 == *of).is_some() {}
+        while choices
+            .pop_if(|[choice, choices]| *choice + 1 == *choices)
+            .is_some()
+        {}
         match choices.last_mut() {
             Some([choice, _]) => *choice += 1,
             None => return Ok(()),

@@ -131,11 +131,13 @@ impl<'a> Replayer<'a> {
 struct Known<'a> {
     network: &'a Network,
     original: &'a Schedule,
-    /// For each packet, the first hop at a node shared with another packet.
-    shared: Vec<usize>,
+    /// For each packet, the first hop at a node shared with another packet. 0 without such a hop:
+    /// then the packet never waits, and its key never decides.
+    first_shared_hop: Vec<usize>,
 }
 
 impl<'a> Known<'a> {
+    /// Finds where each packet can wait first.
     fn new(network: &'a Network, original: &'a Schedule) -> Self {
         let mut passing = vec![0; network.nodes().len()];
         for packet in network.packets() {
@@ -143,15 +145,15 @@ impl<'a> Known<'a> {
                 passing[hop.node] += 1;
             }
         }
-        let mut shared = Vec::new();
+        let mut first_shared_hop = Vec::new();
         for packet in network.packets() {
             let first = packet.path.iter().position(|hop| passing[hop.node] > 1);
-            shared.push(first.unwrap_or(0));
+            first_shared_hop.push(first.unwrap_or(0));
         }
         Self {
             network,
             original,
-            shared,
+            first_shared_hop,
         }
     }
 
@@ -175,7 +177,7 @@ impl<'a> Known<'a> {
             Rule::Static(priorities) => priorities.get(packet).copied().unwrap_or(i64::MAX),
             Rule::ByExit => self.original.exit(packet) as i64,
             // A.6, with a the node where the packet can wait.
-            Rule::ByExitFromCongestion => self.deadline(packet, self.shared[packet]),
+            Rule::ByExitFromCongestion => self.deadline(packet, self.first_shared_hop[packet]),
             // Section 2.2: slack(p) less the waiting so far, here and at the hops before, plus
             // T(p, a) for the last bit.
             Rule::Lstf => {

@@ -424,42 +424,64 @@ impl<'a> Source<'_, 'a> {
         }))
     }
 
-    /// Builds one of the sources to check its parameters.
+    /// Checks what only the whole entry shows, and then the source's own parameters by building it.
     fn check(&self, group: &Group) -> Result<(), ScenarioError> {
-        let facts = group.source.source().facts();
+        self.check_count(group)?;
+        self.check_unused_keys(group)?;
+        self.check_segment_len(group)?;
+        self.check_by_building(group)
+    }
+
+    fn check_count(&self, group: &Group) -> Result<(), ScenarioError> {
         if group.count == 0 {
             return Err(self.at("count", Fault::range(0, "1 to 1000000").behind("count ")));
         }
-        if group.count > 1 && facts.is_of_many() {
+        if group.count > 1 && group.source.source().facts().is_of_many() {
             return Err(self.at("count", "arrivals are one source: raise the utilisation, or write more sources into the file"));
         }
-        let mut unused = group.source.source().unused();
-        if facts.tcp.is_none() && group.urgency.tail_rate().is_some() {
+        Ok(())
+    }
+
+    /// Refuses keys that this source does not read as it is set.
+    fn check_unused_keys(&self, group: &Group) -> Result<(), ScenarioError> {
+        let source = group.source.source();
+        let mut unused = source.unused();
+        // RC3 sends the last packets of a TCP flow early.
+        if source.facts().tcp.is_none() && group.urgency.is_cautious() {
             unused.push((
                 "urgency",
                 "\"cautious\" is for sources over TCP: others have no tail to send",
             ));
         }
-        if let Some((key, why)) = unused
-            .into_iter()
-            .find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path)))
-        {
-            return Err(self.at(key, format!("{key}: {why}")));
-        }
-        if let Some(tcp) = facts.tcp.map(Protocol::config) {
-            let most = LONGEST_PACKET.saturating_sub(tcp.header_len);
-            if tcp.segment_len > most {
-                let legal = format_args!("1 to {most}, as headers take {} bytes", tcp.header_len);
-                let fault = Fault::range(tcp.segment_len, legal).behind("segment_len ");
-                return Err(self.at("tcp.segment_len", fault));
+        for (key, why) in unused {
+            if self.reader.has(&format!("{}.{key}", self.path)) {
+                return Err(self.at(key, format!("{key}: {why}")));
             }
         }
+        Ok(())
+    }
+
+    fn check_segment_len(&self, group: &Group) -> Result<(), ScenarioError> {
+        let Some(tcp) = group.source.source().facts().tcp.map(Protocol::config) else {
+            return Ok(());
+        };
+        let most = LONGEST_PACKET.saturating_sub(tcp.header_len);
+        if tcp.segment_len <= most {
+            return Ok(());
+        }
+        let legal = format_args!("1 to {most}, as headers take {} bytes", tcp.header_len);
+        let fault = Fault::range(tcp.segment_len, legal).behind("segment_len ");
+        Err(self.at("tcp.segment_len", fault))
+    }
+
+    /// Builds one of the sources, because a source checks its parameters then.
+    fn check_by_building(&self, group: &Group) -> Result<(), ScenarioError> {
         let terms = group.terms(group.from[0], group.to[0], 0);
         let site = group.site(&self.topology.network);
-        let agent = group.source.source().agent(terms, &site);
-        agent
-            .map(drop)
-            .map_err(|error| self.at(&error.path(), error.without_kind()))
+        match group.source.source().agent(terms, &site) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.at(&error.path(), error.without_kind())),
+        }
     }
 
     /// Refuses sources that start after the end, because they would send nothing.

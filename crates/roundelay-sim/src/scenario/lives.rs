@@ -58,9 +58,10 @@ struct Life {
     last_received: Instant,
     /// When a link that the flow had for itself would have sent all packets so far.
     exclusive_end: Instant,
-    /// Sums of times, there and back, in picoseconds, and how many times were summed.
-    times: [u128; 2],
-    arrivals: [u64; 2],
+    /// By direction, there and back: the sum of the packets' delays, in picoseconds, and how many
+    /// packets were received.
+    delay_sums: [u128; 2],
+    received_by_direction: [u64; 2],
     has_ended: bool,
 }
 
@@ -109,17 +110,19 @@ impl Lives {
         }
     }
 
+    /// A packet reaches its destination. A reply counts for the round trip only.
     pub(super) fn receive(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
         let Some(life) = self.flows.get_mut(state.flow.0 as usize) else {
             return;
         };
-        let way = state.direction.index();
-        life.times[way] += u128::from(now.since(state.sent).as_picos());
-        life.arrivals[way] += 1;
+        let direction = state.direction.index();
+        life.delay_sums[direction] += u128::from(now.since(state.sent).as_picos());
+        life.received_by_direction[direction] += 1;
         if state.direction == Direction::Forward {
             life.received += 1;
             life.received_bytes += u64::from(packet.len);
             life.last_received = now;
+            // The order in which packets leave the network.
             self.reordering.depart(table_id(state.flow), state.number);
         }
     }
@@ -197,9 +200,11 @@ impl Life {
     }
 
     fn round_trip(&self) -> Option<f64> {
-        let there = ratio(self.times[0] as f64 / 1e12, self.arrivals[0] as f64)?;
-        let back = ratio(self.times[1] as f64 / 1e12, self.arrivals[1] as f64)?;
-        Some(there + back)
+        let mean_delay = |direction: usize| {
+            let seconds = self.delay_sums[direction] as f64 / 1e12;
+            ratio(seconds, self.received_by_direction[direction] as f64)
+        };
+        Some(mean_delay(0)? + mean_delay(1)?)
     }
 
     fn startup_latency(&self, gap: f64) -> Option<f64> {

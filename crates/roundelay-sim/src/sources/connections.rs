@@ -211,9 +211,18 @@ struct Plan {
     terms: Terms,
     protocol: protocol::Config,
     talks: Vec<Talk>,
-    /// The connections that wait, in order: for which connection, for which of its messages, and
-    /// which one waits.
-    waiting: Vec<(u32, u32, u32)>,
+    /// In order, so that a connection finds its followers by search.
+    waits: Vec<Wait>,
+}
+
+/// A connection that waits for another one's message. Their order is that of what they wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Wait {
+    /// The connection that is awaited, and which of its messages.
+    awaited: u32,
+    message: u32,
+    /// The connection that waits.
+    follower: u32,
 }
 
 impl Plan {
@@ -233,14 +242,10 @@ impl Plan {
     }
 
     /// Who waits for a connection, and for which of its messages.
-    fn followers(&self, number: u32) -> &[(u32, u32, u32)] {
-        let first = self
-            .waiting
-            .partition_point(|(awaited, ..)| *awaited < number);
-        let behind = self
-            .waiting
-            .partition_point(|(awaited, ..)| *awaited <= number);
-        &self.waiting[first..behind]
+    fn followers(&self, number: u32) -> &[Wait] {
+        let first = self.waits.partition_point(|wait| wait.awaited < number);
+        let behind = self.waits.partition_point(|wait| wait.awaited <= number);
+        &self.waits[first..behind]
     }
 }
 
@@ -250,8 +255,9 @@ pub struct Connections {
     plan: Arc<Plan>,
     /// Connections that begin by themselves, by their index in the list. The first to begin comes
     /// last.
-    ahead: Vec<u32>,
-    is_late: bool,
+    not_begun: Vec<u32>,
+    /// Whether the starts' jitter was drawn.
+    is_delayed: bool,
 }
 
 impl Connections {
@@ -269,52 +275,52 @@ impl Connections {
         for (number, talk) in talks.iter().enumerate() {
             check_talk(number, talk)?;
         }
-        let waiting = waiting(&talks)?;
-        let mut ahead: Vec<u32> = (0..talks.len() as u32).collect();
-        ahead.sort_by_key(|number| std::cmp::Reverse(talks[*number as usize].start));
+        let waits = waits(&talks)?;
+        let mut not_begun: Vec<u32> = (0..talks.len() as u32).collect();
+        not_begun.sort_by_key(|number| std::cmp::Reverse(talks[*number as usize].start));
         let plan = Plan {
             terms,
             protocol,
             talks,
-            waiting,
+            waits,
         };
         Ok(Self {
             plan: Arc::new(plan),
-            ahead,
-            is_late: false,
+            not_begun,
+            is_delayed: false,
         })
     }
 
     /// Draws for each connection how much later than listed it starts. We draw one by one, because
     /// otherwise all would keep their rhythm. Connections that wait for others are begun by those.
     fn delay(&mut self, context: &mut Context<'_>) {
-        self.is_late = true;
+        self.is_delayed = true;
         let plan = Arc::make_mut(&mut self.plan);
         let jitter = plan.terms.start_jitter;
         if jitter > Duration::ZERO {
-            for number in self.ahead.iter().rev() {
+            for number in self.not_begun.iter().rev() {
                 let talk = &mut plan.talks[*number as usize];
                 let late = draw::up_to(context.random(), jitter);
                 talk.start = talk.start + late;
                 talk.until = talk.until.map(|until| until + late);
             }
         }
-        self.ahead
+        self.not_begun
             .retain(|number| plan.talks[*number as usize].after.is_none());
-        self.ahead
+        self.not_begun
             .sort_by_key(|number| std::cmp::Reverse(plan.talks[*number as usize].start));
     }
 }
 
-/// Who waits for what, in order.
+/// Which connections wait, in the order of what they wait for.
 ///
 /// # Errors
 /// A connection waits for one that does not exist, for a message that does not exist or has no end,
 /// or for itself, directly or through others.
-fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
-    let mut waiting = Vec::new();
+fn waits(talks: &[Talk]) -> Result<Vec<Wait>, SourceError> {
+    let mut waits = Vec::new();
     for (number, talk) in (0_u32..).zip(talks) {
-        let Some(awaited) = talk.after else {
+        let Some(after) = talk.after else {
             continue;
         };
         let error = |value: String, range: String| {
@@ -322,24 +328,29 @@ fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
             let error = SourceError::new("connections", "after", value, &range);
             Err(error.of_entry("connections", number as usize))
         };
-        let Some(before) = talks.get(awaited.connection as usize) else {
+        let Some(awaited) = talks.get(after.connection as usize) else {
             let range = format!("connections 0 to {}", talks.len() - 1);
-            return error(format!("connection {}", awaited.connection), range);
+            return error(format!("connection {}", after.connection), range);
         };
-        let last = before.messages.len() as u32 - 1;
-        let message = awaited.message.unwrap_or(last);
+        // `check_talk` has found a message in each.
+        let last = awaited.messages.len() as u32 - 1;
+        let message = after.message.unwrap_or(last);
         if message > last {
             let range = format!(
                 "0 to {last}, the messages of connection {}",
-                awaited.connection
+                after.connection
             );
             return error(format!("message {message}"), range);
         }
-        if before.messages[message as usize].bytes.is_none() {
+        if awaited.messages[message as usize].bytes.is_none() {
             let range = "a message with an end".to_owned();
             return error("an endless message".to_owned(), range);
         }
-        waiting.push((awaited.connection, message, number));
+        waits.push(Wait {
+            awaited: after.connection,
+            message,
+            follower: number,
+        });
     }
     if let Some(number) = in_a_circle(talks) {
         let value = format!("connection {number} behind itself");
@@ -347,8 +358,8 @@ fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
         let error = SourceError::new("connections", "after", value, range);
         return Err(error.of_entry("connections", number as usize));
     }
-    waiting.sort_unstable();
-    Ok(waiting)
+    waits.sort_unstable();
+    Ok(waits)
 }
 
 /// A connection that waits for itself, directly or through others.
@@ -408,12 +419,12 @@ fn check_talk(number: usize, talk: &Talk) -> Result<(), SourceError> {
 
 impl Agent for Connections {
     fn wake(&mut self, context: &mut Context<'_>) {
-        if !self.is_late {
+        if !self.is_delayed {
             self.delay(context);
         }
         let now = context.now();
         let (start, stop) = (self.plan.terms.start, self.plan.terms.stop);
-        while let Some(number) = self.ahead.last().copied() {
+        while let Some(number) = self.not_begun.last().copied() {
             let at = start + self.plan.talks[number as usize].start;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -421,7 +432,7 @@ impl Agent for Connections {
             if at > now {
                 return context.wake_at(at);
             }
-            self.ahead.pop();
+            self.not_begun.pop();
             Plan::begin(&self.plan, number, start, context);
         }
         context.leave();
@@ -746,18 +757,19 @@ impl Speaker {
 
 /// Who waits for each end's messages, made from the plan's entries, which are in the order of
 /// messages. The first one comes last.
-fn followers(messages: &[Message], waiting: &[(u32, u32, u32)]) -> [Vec<(u64, u32)>; 2] {
+fn followers(messages: &[Message], waits: &[Wait]) -> [Vec<(u64, u32)>; 2] {
     let mut followers = [Vec::new(), Vec::new()];
     let mut bytes = [0_u64; 2];
     let mut next = 0;
-    for (_, awaited, follower) in waiting {
-        for message in &messages[next..=*awaited as usize] {
+    for wait in waits {
+        let awaited = wait.message as usize;
+        for message in &messages[next..=awaited] {
             let sum = &mut bytes[message.by as usize];
             *sum = sum.saturating_add(message.bytes.unwrap_or(u64::MAX));
         }
-        next = *awaited as usize + 1;
-        let by = messages[*awaited as usize].by as usize;
-        followers[by].push((bytes[by], *follower));
+        next = awaited + 1;
+        let by = messages[awaited].by as usize;
+        followers[by].push((bytes[by], wait.follower));
     }
     for list in &mut followers {
         list.reverse();

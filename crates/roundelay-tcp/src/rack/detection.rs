@@ -21,9 +21,9 @@ impl Scoreboard {
         let Some(mut rack) = self.rack.take() else {
             return;
         };
-        if let Some(told) = rack.told.take() {
-            rack.round_trip = rack.now.since(told.0);
-            rack.newest = rack.newest.max(told);
+        if let Some(arrived) = rack.newest_arrived.take() {
+            rack.round_trip = rack.now.since(arrived.0);
+            rack.newest = rack.newest.max(arrived);
         }
         rack.deadline = None;
         while let Some(&(at, place)) = rack.log.front() {
@@ -104,10 +104,10 @@ impl Sender {
             return;
         };
         self.scoreboard.find_lost_by_time(window);
-        // A segment that was sent in a recovery and is lost belongs to the next one, even if it was
-        // sent again.
-        let is_lost = self.mode == Mode::Open && self.scoreboard.misses_lost();
-        if is_lost && self.may_recover() {
+        // A recovery repairs what is found lost while it lasts. What is lost and still missing at
+        // its end starts the next one, even if it was sent again.
+        let starts_recovery = self.mode == Mode::Open && self.scoreboard.has_lost();
+        if starts_recovery && self.may_recover() {
             self.retransmit_fast(now);
         }
         if self.scoreboard.sacked() > 0 {

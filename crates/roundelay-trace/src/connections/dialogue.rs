@@ -19,8 +19,8 @@ use crate::headers::TcpSegment;
 const CLOCK: [u64; 2] = [1_000_000; 2];
 /// A write that comes this long after the end was free to send is a write of its own.
 const PAUSE: u64 = 2_000_000;
-/// The way to an end of which nothing tells it.
-const UNKNOWN_WAY: u64 = 100_000_000;
+/// The time to an end and back if nothing tells it.
+const UNKNOWN_ROUND_TRIP: u64 = 100_000_000;
 /// A write that goes on is cut after this time.
 const PIECE: u64 = 10_000_000;
 /// A message that goes on in the last part of the capture may have wanted more.
@@ -84,8 +84,8 @@ impl Side {
         self.recent.push_back(nanos);
     }
 
-    /// Time from the place to this end and back, now.
-    fn way(&self) -> u64 {
+    /// The present time from the capture's place to this end and back.
+    fn round_trip_to_capture(&self) -> u64 {
         let least = self.recent.iter().min();
         least.copied().or(self.echo).unwrap_or(0)
     }
@@ -439,21 +439,21 @@ impl Dialogue {
     /// New bytes of an end: of the message that it is writing, or of a new one.
     fn say(&mut self, by: End, bytes: u64, now: u64) {
         let side = &self.sides[by as usize];
-        let way = side.way();
+        let round_trip = side.round_trip_to_capture();
         let is_clocked = side.is_clocked(now);
-        let is_way_known = side.clock().is_some();
+        let is_distance_known = side.clock().is_some();
         let opened_at = side.opened_at.unwrap_or(now);
         let since_acknowledgement = now.saturating_sub(side.acknowledged_at);
         let since_data = now.saturating_sub(side.data_at);
         let has_outstanding = side.next > side.acknowledged;
         if let Some(said) = self.said.last_mut().filter(|said| said.by == by) {
             // An end that has sent much without a pause may be far away.
-            let way = if is_way_known || said.packets <= FIRST_WINDOW {
-                way
+            let round_trip = if is_distance_known || said.packets <= FIRST_WINDOW {
+                round_trip
             } else {
-                UNKNOWN_WAY
+                UNKNOWN_ROUND_TRIP
             };
-            let is_free = !has_outstanding && since_acknowledgement > way + PAUSE;
+            let is_free = !has_outstanding && since_acknowledgement > round_trip + PAUSE;
             if !is_free || since_data <= PAUSE {
                 said.packets += 1;
                 said.ended_at = now;
@@ -464,8 +464,8 @@ impl Dialogue {
                         evidence.count(now, side.clock(), &side.heard, end, bytes);
                         let segment = side.longest.min(SEGMENT).into();
                         evidence.count_length(bytes, segment);
-                        if let Some(way) = side.clock() {
-                            let allowed = now.saturating_sub(way);
+                        if let Some(round_trip) = side.clock() {
+                            let allowed = now.saturating_sub(round_trip);
                             evidence.count_window(allowed, &side.heard, [end, bytes], segment);
                         }
                     } else {
@@ -492,6 +492,7 @@ impl Dialogue {
                 return;
             }
         }
+        self.note_overlap(by, now);
         let after_other = self.since_other(by, now);
         let own = self.said.iter().rfind(|said| said.by == by);
         let own = own.map_or(opened_at, |said| said.write_at);
@@ -513,21 +514,40 @@ impl Dialogue {
         });
     }
 
-    /// Time since the end could have heard all of what the other end said, or the opening.
-    fn since_other(&mut self, by: End, now: u64) -> u64 {
-        let [side, other] = [by, by.other()].map(|end| &self.sides[end as usize]);
-        if self.said.last().is_none() {
+    /// Counts an overlap if the end begins a message while data for it is under way, because then
+    /// the message is no answer to all that the other end said.
+    fn note_overlap(&mut self, by: End, now: u64) {
+        let is_under_way = !self.has_acknowledged_all(by) && self.can_answer_from(by) > now;
+        self.overlaps += u64::from(!self.said.is_empty() && is_under_way);
+    }
+
+    /// Time since the end could have answered all that the other end said, or the opening.
+    fn since_other(&self, by: End, now: u64) -> u64 {
+        if self.said.is_empty() {
+            let side = &self.sides[by as usize];
             return now.saturating_sub(side.opened_at.unwrap_or(now));
         }
-        let arrived = other.data_at + side.way();
-        let is_acknowledged = other.acknowledged >= other.next;
-        self.overlaps += u64::from(!is_acknowledged && arrived > now);
-        let arrived = if is_acknowledged {
-            arrived.min(other.acknowledged_at)
+        now.saturating_sub(self.can_answer_from(by))
+    }
+
+    /// The earliest time at which a packet of the end that passes the capture's place can answer
+    /// all that the other end said.
+    fn can_answer_from(&self, by: End) -> u64 {
+        let side = &self.sides[by as usize];
+        let other = &self.sides[by.other() as usize];
+        let answer_at = other.data_at + side.round_trip_to_capture();
+        if self.has_acknowledged_all(by) {
+            // The acknowledgement was such a packet.
+            answer_at.min(other.acknowledged_at)
         } else {
-            arrived
-        };
-        now.saturating_sub(arrived)
+            answer_at
+        }
+    }
+
+    /// Whether the end has acknowledged all that the other end said.
+    fn has_acknowledged_all(&self, by: End) -> bool {
+        let other = &self.sides[by.other() as usize];
+        other.acknowledged >= other.next
     }
 
     /// Least times from the capture's place to both ends and back.
@@ -571,8 +591,8 @@ impl Dialogue {
         let fair = course.fair(time);
         let is_over = self.sides[said.by as usize].over && fair > 0.0;
         said.limit(Surroundings {
-            base: bases[said.by.other() as usize],
-            way: bases[said.by as usize],
+            to_receiver: bases[said.by.other() as usize],
+            to_sender: bases[said.by as usize],
             lasted: said.ended_at - said.began_at,
             share: is_over.then(|| said.bytes() as f64 / fair),
             load: course.load(time) / fastest,
@@ -627,11 +647,11 @@ impl Dialogue {
         let endless = self.is_endless(last, limits.last().copied());
         let window = self.limiting_window(&limits);
         let messages = self.messages(concurrent, &limits);
-        let mut as_written = Vec::new();
+        let mut writes_if_paced = Vec::new();
         if endless && let Some(limit @ Limit::Paced { .. }) = limits.last_mut() {
             *limit = Limit::Application { is_in_step: true };
-            as_written = self.messages(concurrent, &limits);
-            as_written.drain(..messages.len() - 1);
+            writes_if_paced = self.messages(concurrent, &limits);
+            writes_if_paced.drain(..messages.len() - 1);
         }
         let [client, server] = self.sides;
         Connection {
@@ -644,7 +664,7 @@ impl Dialogue {
             }),
             seen: [client.seen, server.seen],
             over: [client.over, server.over],
-            round_trips: round_trips.map(|way| way.map(Duration::from_nanos)),
+            round_trips: round_trips.map(|least| least.map(Duration::from_nanos)),
             segment_len: [client.longest, server.longest],
             ecn: self.ecn,
             bytes: [client.next, server.next],
@@ -653,7 +673,7 @@ impl Dialogue {
             messages,
             concurrent,
             endless,
-            as_written,
+            writes_if_paced,
             window,
         }
     }

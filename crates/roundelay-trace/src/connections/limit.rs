@@ -46,7 +46,7 @@ const STEP: u64 = 5_309_000;
 const SAMPLED: u64 = 4;
 /// Least round trips are taken over this time: an acknowledgement alone may be delayed.
 pub(super) const ROUND: u64 = 100_000_000;
-/// Distances that are tried where nothing else tells the way to the sender: how many, and the step
+/// Distances that are tried where nothing else tells that of the sender: how many, and the step
 /// between them.
 const FARTHEST: usize = 1024;
 const STEPS: u64 = 500_000;
@@ -87,8 +87,8 @@ pub(super) struct Evidence {
     packets: u64,
     /// Packets of a sender that was not captured: acknowledgements tell them.
     unseen: u64,
-    /// Packets with a known way to their sender, and those of them that follow an acknowledgement, by
-    /// the window.
+    /// Packets with a known distance to their sender, and those of them that follow an
+    /// acknowledgement, by the window.
     measured: u64,
     clocked: [u64; 3],
     /// The same at other distances, and how many of these were tried.
@@ -104,7 +104,7 @@ pub(super) struct Evidence {
     /// The least time to the receiver and back in each tenth of a second, microseconds.
     rounds: Vec<u32>,
     round: u64,
-    /// Packets that follow an acknowledgement at each distance, if the way is not known, and how many
+    /// Packets that follow an acknowledgement at each distance, if that is not known, and how many
     /// packets were tried. Distances farther than any acknowledgement was are not there.
     distances: Vec<u16>,
     placed: u16,
@@ -119,10 +119,10 @@ pub(super) struct Evidence {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings {
     /// The least time to the receiver and back, nanoseconds.
-    pub(super) base: u64,
+    pub(super) to_receiver: u64,
     /// The least time to the sender and back, and from the message's first packet to its last,
     /// nanoseconds.
-    pub(super) way: u64,
+    pub(super) to_sender: u64,
     pub(super) lasted: u64,
     /// Its bytes as a part of what it would have had if all that wanted more had shared alike.
     pub(super) share: Option<f64>,
@@ -165,21 +165,28 @@ impl Limit {
 }
 
 impl Evidence {
-    /// A packet whose last byte is `end`, with `len` new bytes. `way`: the time to the sender and
-    /// back, if known.
-    pub(super) fn count(&mut self, now: u64, way: Option<u64>, heard: &Heard, end: u64, len: u64) {
+    /// A packet whose last byte is `end`, with `len` new bytes. `round_trip`: the time to the sender
+    /// and back, if known.
+    pub(super) fn count(
+        &mut self,
+        now: u64,
+        round_trip: Option<u64>,
+        heard: &Heard,
+        end: u64,
+        len: u64,
+    ) {
         self.packets += 1;
         self.octaves
             .resize(self.packets.ilog2() as usize + 1, (0, 0));
-        match way {
-            Some(way) => self.count_clocked(now.saturating_sub(way), heard),
+        match round_trip {
+            Some(round_trip) => self.count_clocked(now.saturating_sub(round_trip), heard),
             None => self.count_distances(now, heard),
         }
-        let allowed = now.saturating_sub(way.unwrap_or(0));
+        let allowed = now.saturating_sub(round_trip.unwrap_or(0));
         let before = heard.partition_point(|(at, ..)| *at <= allowed + WINDOWS[1][1]);
         if let Some((_, acknowledged, _)) = before.checked_sub(1).and_then(|last| heard.get(last)) {
             let flight = end.saturating_sub(*acknowledged);
-            self.idle += u64::from(flight <= len && way.is_some());
+            self.idle += u64::from(flight <= len && round_trip.is_some());
             if let Some((most, _)) = self.octaves.last_mut() {
                 *most = flight.max(*most);
             }
@@ -300,7 +307,7 @@ impl Evidence {
     }
 
     /// The distance from the acknowledgements at which nearly all packets follow one, nanoseconds, if
-    /// one stands out: the way to the sender and back. To a step.
+    /// one stands out: the time to the sender and back. To a step.
     pub(super) fn distance(&self) -> Option<u64> {
         let (distance, most) = best(&self.distances)?;
         let packets = f64::from(self.placed);
@@ -334,23 +341,23 @@ impl Evidence {
         if self.full_window().is_some() {
             return Limit::Receiver;
         }
-        let has_pressure = self.has_pressure(around.base);
+        let has_pressure = self.has_pressure(around.to_receiver);
         if self.is_clocked() && has_pressure {
             return Limit::Network;
         }
         let is_busy = around.load >= BUSY;
-        let waits = self.waits(around.base, [LONG_WAIT, 8]);
+        let waits = self.waits(around.to_receiver, [LONG_WAIT, 8]);
         let is_fair = around.share.is_some_and(|share| share >= FAIR);
         let is_never_idle = self.idle * 100 <= self.packets;
         if waits >= NEARLY_ALWAYS && is_never_idle && (is_fair || self.is_brief_file(around)) {
             return Limit::Paced { is_busy };
         }
-        if self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
+        if self.is_dense() && self.waits(around.to_receiver, [WAIT, 10]) >= SOMETIMES {
             return Limit::Paced { is_busy };
         }
         // Where no acknowledgement was captured, none says when data was written.
         let has_heard = !self.rounds.is_empty();
-        let is_unclear = !self.is_way_known() || self.is_clocked() || self.chance(1) > OFTEN;
+        let is_unclear = !self.is_distance_known() || self.is_clocked() || self.chance(1) > OFTEN;
         Limit::Application {
             is_in_step: has_heard && is_unclear,
         }
@@ -368,23 +375,23 @@ impl Evidence {
         let Some(median) = rounds.get(rounds.len() / 2) else {
             return false;
         };
-        let round_trip = around.way + u64::from(*median) * 1000;
+        let round_trip = around.to_sender + u64::from(*median) * 1000;
         around.lasted <= BRIEF * round_trip
     }
 
     /// Whether data waits in a queue so often that its sender may have wanted more.
-    pub(super) fn is_waiting(&self, base: u64) -> bool {
-        self.packets >= TELLING && self.waits(base, [LONG_WAIT, 8]) >= NEARLY_ALWAYS
+    pub(super) fn is_waiting(&self, to_receiver: u64) -> bool {
+        self.packets >= TELLING && self.waits(to_receiver, [LONG_WAIT, 8]) >= NEARLY_ALWAYS
     }
 
-    /// Whether the way to the sender was known for most packets.
-    const fn is_way_known(&self) -> bool {
+    /// Whether the distance to the sender was known for most packets.
+    const fn is_distance_known(&self) -> bool {
         self.measured * 2 > self.packets
     }
 
     /// Whether packets follow acknowledgements, and not by chance.
     fn is_clocked(&self) -> bool {
-        if !self.is_way_known() {
+        if !self.is_distance_known() {
             return self.distance().is_some();
         }
         (0..WINDOWS.len()).any(|window| beyond(self.part(window), self.chance(window)) > CLOCKED)
@@ -392,7 +399,7 @@ impl Evidence {
 
     /// Whether packets follow acknowledgements because these are everywhere.
     fn is_dense(&self) -> bool {
-        self.is_way_known() && self.part(1) > NEARLY_ALL && self.chance(0) > DENSE
+        self.is_distance_known() && self.part(1) > NEARLY_ALL && self.chance(0) > DENSE
     }
 
     fn part(&self, window: usize) -> f64 {
@@ -404,8 +411,8 @@ impl Evidence {
     }
 
     /// Whether the network shows that more was wanted.
-    fn has_pressure(&self, base: u64) -> bool {
-        self.loses() || self.grows() || self.waits(base, [WAIT, 10]) >= SOMETIMES
+    fn has_pressure(&self, to_receiver: u64) -> bool {
+        self.loses() || self.grows() || self.waits(to_receiver, [WAIT, 10]) >= SOMETIMES
     }
 
     /// The last three octaves, the last one first.
@@ -429,8 +436,8 @@ impl Evidence {
 
     /// The part of the time in which data waits: longer than this, and than so many parts of the
     /// round trip.
-    fn waits(&self, base: u64, [wait, part]: [u64; 2]) -> f64 {
-        let least = (base + wait.max(base / part)) / 1000;
+    fn waits(&self, to_receiver: u64, [wait, part]: [u64; 2]) -> f64 {
+        let least = (to_receiver + wait.max(to_receiver / part)) / 1000;
         let waiting = self
             .rounds
             .iter()

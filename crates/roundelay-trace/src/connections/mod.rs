@@ -133,8 +133,8 @@ pub struct Connection {
     /// limit, and the capture, or the other end's close, ended it with data outstanding.
     pub endless: bool,
     /// The last message as a list of writes, if it is endless but its sender paced, so that its
-    /// application may have been the limit. Else nothing.
-    pub as_written: Vec<Message>,
+    /// application may have been the limit. Else empty.
+    pub writes_if_paced: Vec<Message>,
     /// Whether the ends' receive windows were a limit.
     pub window: Window,
 }
@@ -206,15 +206,16 @@ pub struct Applications {
 }
 
 impl Applications {
-    /// The same if the applications of senders that paced were their limit: see
-    /// [`Connection::as_written`].
+    /// Takes senders that paced for limited by their applications: replaces each endless last
+    /// message by the writes that the capture shows ([`Connection::writes_if_paced`]).
     #[must_use]
-    pub fn as_written(mut self) -> Self {
+    pub fn limited_by_applications(mut self) -> Self {
         for connection in &mut self.connections {
-            if !connection.as_written.is_empty() {
+            if !connection.writes_if_paced.is_empty() {
                 connection.endless = false;
+                // The endless message.
                 connection.messages.pop();
-                connection.messages.append(&mut connection.as_written);
+                connection.messages.append(&mut connection.writes_if_paced);
             }
         }
         self
@@ -226,17 +227,17 @@ impl Applications {
     pub fn round_trips(&self) -> Vec<Option<Duration>> {
         let mut least: HashMap<Place, Duration> = HashMap::new();
         for connection in &self.connections {
-            for (place, way) in connection.places().into_iter().zip(connection.round_trips) {
-                if let Some(way) = way {
-                    let known = least.entry(place).or_insert(way);
-                    *known = way.min(*known);
+            for (place, measured) in connection.places().into_iter().zip(connection.round_trips) {
+                if let Some(measured) = measured {
+                    let known = least.entry(place).or_insert(measured);
+                    *known = measured.min(*known);
                 }
             }
         }
         let mut found = Vec::with_capacity(self.connections.len());
         for connection in &self.connections {
-            let ways = connection.places().map(|place| least.get(&place));
-            found.push(match ways {
+            let parts = connection.places().map(|place| least.get(&place));
+            found.push(match parts {
                 [Some(one), Some(other)] => Some(*one + *other),
                 _ => None,
             });

@@ -248,7 +248,7 @@ impl Reader<'_> {
             messages: Vec::new(),
             concurrent,
             endless: false,
-            as_written: Vec::new(),
+            writes_if_paced: Vec::new(),
             window: Window::Unknown,
         });
         Ok(())

@@ -21,7 +21,7 @@
 //! count, so each step is short by less than 2 ps, without Newton's iteration or fixed point.
 //!
 //! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration
-//! in 16 bits ([`Roots::Newton`]): the third signal follows interval / 2 after the second (exactly:
+//! in 16 bits ([`Rules::Linux`]): the third signal follows interval / 2 after the second (exactly:
 //! interval / sqrt 2), and later ones come nearer to the exact times. The times at which a Linux
 //! 6.1 drops show this (`peers/linux`, `compare.py timed`).
 //!
@@ -29,7 +29,8 @@
 //! at most the packet's own length or one frame, the longer of the two. The RFC uses the longest
 //! packet ever seen, so one 64 KB superframe would raise the limit to 64 KB for good. State is
 //! reset at once when the queue becomes empty, not at the next dequeue from an empty queue, so a
-//! flow with one packet a second never has a standing queue.
+//! flow with one packet a second never has a standing queue. With [`Rules::Linux`] the next dequeue
+//! resets it, as in the RFC.
 //!
 //! Tests: `it_decides_as_the_rfc_is_written` compares with the RFC's pseudo-code over random runs.
 //! Single cases follow below.
@@ -46,33 +47,36 @@ pub(crate) struct Target {
     pub(crate) target: Duration,
     /// Time for which the delay may exceed the target: about a round trip.
     pub(crate) interval: Duration,
-    pub(crate) roots: Roots,
+    pub(crate) rules: Rules,
 }
 
-/// Arithmetic of 1 / sqrt(count).
+/// Whose rules hold where Linux's code and ours differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Roots {
-    /// Exact.
+pub(crate) enum Rules {
+    /// 1 / sqrt(count) is exact. The state is reset as soon as the queue is empty. After a mark, as
+    /// after a drop, the next signal's time advances with the next packet.
     #[default]
-    Exact,
-    /// One step of Newton's iteration for each signal, as in Linux.
-    Newton,
+    Ours,
+    /// 1 / sqrt(count) comes nearer by one step of Newton's iteration for each signal. The state is
+    /// reset when a dequeue finds the queue empty. After a mark the next signal's time advances at
+    /// once.
+    Linux,
 }
 
 impl Target {
     pub(crate) const DEFAULT: Self = Self {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
-        roots: Roots::Exact,
+        rules: Rules::Ours,
     };
 
-    /// These times, with roots as in Linux or exact.
+    /// These times, with Linux's rules or ours.
     pub(crate) const fn of(target: Duration, interval: Duration, linux: bool) -> Self {
-        let roots = if linux { Roots::Newton } else { Roots::Exact };
+        let rules = if linux { Rules::Linux } else { Rules::Ours };
         Self {
             target,
             interval,
-            roots,
+            rules,
         }
     }
 
@@ -124,7 +128,7 @@ pub(crate) struct Codel {
     /// A signal was given at `drop_next`, which advances if the queue still stands at the next
     /// packet.
     signalled: bool,
-    /// 1 / sqrt(count) for [`Roots::Newton`].
+    /// 1 / sqrt(count) for [`Rules::Linux`].
     root: u16,
     resume: Resume,
 }
@@ -164,9 +168,9 @@ impl Codel {
         }
     }
 
-    /// The queue is empty: resets the state.
+    /// Resets the state, because the queue is empty.
     #[inline]
-    pub(crate) fn emptied(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.first_above_time = None;
         self.dropping = false;
     }
@@ -179,7 +183,7 @@ impl Codel {
     /// Linux: the packet judged bad is marked and leaves. The time of the next signal advances at
     /// once. After a drop it advances with the next packet, which must be bad too.
     #[inline]
-    pub(crate) fn marked(&mut self, target: Target) {
+    pub(crate) fn schedule_after_mark(&mut self, target: Target) {
         if self.signalled {
             self.signalled = false;
             self.drop_next += self.step(target);
@@ -238,9 +242,9 @@ impl Codel {
 
     /// Time to the next signal.
     fn step(&self, target: Target) -> Duration {
-        match target.roots {
-            Roots::Exact => target.exact_step(self.count),
-            Roots::Newton => Duration::from_picos(
+        match target.rules {
+            Rules::Ours => target.exact_step(self.count),
+            Rules::Linux => Duration::from_picos(
                 ((u128::from(target.interval.as_picos()) * u128::from(self.root)) >> 16) as u64,
             ),
         }
@@ -369,7 +373,7 @@ mod tests {
         }
         assert!((roots[98] - 0.1).abs() < 1e-3);
         let target = Target {
-            roots: Roots::Newton,
+            rules: Rules::Linux,
             ..Target::DEFAULT
         };
         let mut codel = Codel::default();
@@ -385,7 +389,7 @@ mod tests {
     fn linux_advances_the_next_signal_with_a_mark() {
         for (marks, step) in [(true, 67), (false, 100)] {
             let target = Target {
-                roots: Roots::Newton,
+                rules: Rules::Linux,
                 ..Target::DEFAULT
             };
             // The queue is short right after the last signal: `drop_next` is 306 after a mark, 250
@@ -394,7 +398,7 @@ mod tests {
             let mut judged = |now: u64, sojourn: u64| {
                 let is_bad = codel.judges_bad(target, at(now), waited(sojourn));
                 if is_bad && marks {
-                    codel.marked(target);
+                    codel.schedule_after_mark(target);
                 }
                 is_bad
             };
@@ -413,7 +417,7 @@ mod tests {
         let mut codel = Codel::default();
         codel.count_drops(5);
         let target = Target {
-            roots: Roots::Newton,
+            rules: Rules::Linux,
             ..Target::DEFAULT
         };
         let signals: Vec<_> = (10..300)
@@ -427,7 +431,7 @@ mod tests {
         let mut codel = Codel::default();
         for second in 0..100 {
             assert!(!codel.judges_bad(Target::DEFAULT, at(second * 1000), waited(50)));
-            codel.emptied();
+            codel.reset();
             assert!(codel.is_at_rest());
         }
     }

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use crate::config::{HOUR, MICROSECOND, Parameter};
 use crate::drops::DropReason;
 use crate::handle::Leaving;
-use crate::mechanisms::codel::{Codel, Roots, Target, Waited};
+use crate::mechanisms::codel::{Codel, Rules, Target, Waited};
 use crate::packet::Ecn;
 use crate::pool::{Pool, Queue, Storage};
 use crate::time::{Duration, Instant};
@@ -63,7 +63,7 @@ impl CodelQueue {
     ) -> Option<(P::Leaving, u32)> {
         loop {
             let Some(age) = pool.head_age(&self.queue) else {
-                self.codel.emptied();
+                self.codel.reset();
                 return None;
             };
             let len = self.queue.head_len();
@@ -75,16 +75,18 @@ impl CodelQueue {
                 backlog_bytes: pool.backlog().bytes,
             };
             let is_bad = self.codel.judges_bad(signals.target, now, waited);
-            if signals.target.roots == Roots::Exact {
-                self.shortened();
+            let follows_linux = signals.target.rules == Rules::Linux;
+            // Linux resets the state above, when the next call finds the queue empty.
+            if !follows_linux {
+                self.reset_if_empty();
             }
             if is_bad {
                 if !(signals.ecn && mark(&mut packet, age.ecn)) {
                     dropped.push_back((packet, DropReason::Early));
                     continue;
                 }
-                if signals.target.roots == Roots::Newton {
-                    self.codel.marked(signals.target);
+                if follows_linux {
+                    self.codel.schedule_after_mark(signals.target);
                 }
             }
             if signals
@@ -97,17 +99,17 @@ impl CodelQueue {
         }
     }
 
-    /// Packets have left the queue otherwise.
+    /// Resets CoDel if no packet waits. For packets that leave other than by [`pull`](Self::pull).
     #[inline]
-    pub(crate) fn shortened(&mut self) {
+    pub(crate) fn reset_if_empty(&mut self) {
         if self.queue.is_empty() {
-            self.codel.emptied();
+            self.codel.reset();
         }
     }
 
     /// The scheduler has passed the queue and would have found the queue empty.
     pub(crate) fn found_empty(&mut self) {
-        self.codel.emptied();
+        self.codel.reset();
     }
 
     /// Linux: packets dropped at a full buffer count as signals.

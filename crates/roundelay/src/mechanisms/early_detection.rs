@@ -91,9 +91,10 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// `min`, `max` and `burst`, with zeros replaced by values computed from the others.
-    pub(crate) const fn lengths(&self) -> (u64, u64, u32) {
+    pub(crate) const fn thresholds_and_burst(&self) -> (u64, u64, u32) {
         let max = self.max;
         let min = if self.min == 0 { max / 3 } else { self.min };
+        // tc-red(8)'s guideline: (min + min + max) / (3 avpkt).
         let guideline = saturated((2 * min + max) / (3 * self.packet as u64));
         let burst = if self.burst == 0 {
             guideline
@@ -105,7 +106,7 @@ impl Settings {
 
     /// Thresholds on a link with this rate, of the paper's plain algorithm.
     pub(crate) fn thresholds(&self, link: Rate) -> Thresholds {
-        let (min, max, burst) = self.lengths();
+        let (min, max, burst) = self.thresholds_and_burst();
         Thresholds {
             min,
             max,
@@ -125,7 +126,7 @@ impl Settings {
         discipline: &'static str,
         shown: fn(u64) -> S,
     ) -> Result<(), ConfigError> {
-        let (min, max, _) = self.lengths();
+        let (min, max, _) = self.thresholds_and_burst();
         if min < max {
             return Ok(());
         }

@@ -194,8 +194,10 @@ impl<T, O: Order> Imitation<T, O> {
             (flow.next, flow.remainder) = (came, 0);
         }
         self.clock.arrive(number, len);
-        self.pool
-            .push(&mut flow.queue, with(packet, |payload| (came, payload)));
+        self.pool.push(
+            &mut flow.queue,
+            with_payload(packet, |payload| (came, payload)),
+        );
         self.longest.changed(number, flow.queue.size());
         if flow.queue.packets() == 1 {
             flow.time(came, len, self.clock.weight(number));
@@ -220,7 +222,7 @@ impl<T, O: Order> Imitation<T, O> {
             self.order.remove(number);
             self.leave_if_removed(number);
         }
-        Some(with(packet, |(_, payload)| payload))
+        Some(with_payload(packet, |(_, payload)| payload))
     }
 
     fn leave_if_removed(&mut self, number: usize) {
@@ -232,7 +234,7 @@ impl<T, O: Order> Imitation<T, O> {
 
 /// The packet with another payload.
 #[inline]
-fn with<T, U>(packet: Packet<T>, payload: impl FnOnce(T) -> U) -> Packet<U> {
+fn with_payload<T, U>(packet: Packet<T>, payload: impl FnOnce(T) -> U) -> Packet<U> {
     let Packet {
         flow,
         len,
@@ -294,7 +296,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
             self.order.remove(number);
             self.leave_if_removed(number);
         }
-        Some(with(packet, |(_, payload)| payload))
+        Some(with_payload(packet, |(_, payload)| payload))
     }
 
     #[inline]

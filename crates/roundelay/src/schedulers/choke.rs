@@ -169,8 +169,8 @@ impl Discipline for Config {
 
 impl Config {
     /// `min`, `max` and `burst`, with zeros replaced by values computed from the others.
-    pub const fn lengths(&self) -> (u32, u32, u32) {
-        let (min, max, burst) = self.settings().lengths();
+    pub const fn thresholds_and_burst(&self) -> (u32, u32, u32) {
+        let (min, max, burst) = self.settings().thresholds_and_burst();
         (min as u32, max as u32, burst)
     }
 

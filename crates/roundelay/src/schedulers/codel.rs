@@ -50,7 +50,9 @@ pub struct Config {
     /// Time in the queue above which each ECN-capable packet is marked, whatever CoDel says. None:
     /// never.
     pub ce_threshold: Option<Duration>,
-    /// Whether 1 / sqrt(count) is computed as in Linux: by one step of Newton's iteration a signal.
+    /// Whether times of signals follow Linux: 1 / sqrt(count) is computed by one step of Newton's
+    /// iteration a signal, the next signal's time advances with a mark, and CoDel's state is reset
+    /// when a dequeue finds the queue empty.
     pub linux: bool,
 }
 
@@ -168,7 +170,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<P::Leaving> {
         let packet = self.pool.pop_tail(&mut self.queue.queue);
-        self.queue.shortened();
+        self.queue.reset_if_empty();
         packet
     }
 

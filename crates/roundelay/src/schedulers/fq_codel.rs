@@ -314,7 +314,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             let packets = before - flow.queue.queue.packets();
             flow.queue.overflowed(packets);
         } else {
-            flow.queue.shortened();
+            flow.queue.reset_if_empty();
         }
         self.longest.changed(number, flow.size());
         first

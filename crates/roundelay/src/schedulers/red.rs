@@ -217,8 +217,8 @@ impl Discipline for Config {
 
 impl Config {
     /// `min`, `max` and `burst`. A value of zero is derived from the others.
-    pub fn lengths(&self) -> (u64, u64, u32) {
-        self.settings().lengths()
+    pub fn thresholds_and_burst(&self) -> (u64, u64, u32) {
+        self.settings().thresholds_and_burst()
     }
 
     /// k: an arrival moves the average by a 2^k-th of the distance to the queue length.

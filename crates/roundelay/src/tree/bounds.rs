@@ -30,13 +30,13 @@ impl Config {
                 ..Guarantees::default()
             });
         }
-        let Some(behind) = self.b_wfi(number, rate) else {
+        let Some(worst_lag_bytes) = self.b_wfi(number, rate) else {
             return Ok(Guarantees::default());
         };
         let source =
             "Bennett and Zhang 1997, H-PFQ's B-WFI, and a packet more a class below the root";
         let b_wfi = Bound {
-            value: behind,
+            value: worst_lag_bytes,
             source,
         };
         let mut guarantees = Guarantees {
@@ -46,7 +46,7 @@ impl Config {
         let node = self.node(number);
         if node.is_some_and(|node| matches!(node.spec.discipline, AnyDiscipline::Fifo(_))) {
             // B over the leaf's rate, so the share of each node on the way to the root counts.
-            let mut bytes = behind;
+            let mut bytes = worst_lag_bytes;
             for node in self.path(number) {
                 bytes = self.share(node, rate).per_share(bytes);
             }

@@ -309,12 +309,12 @@ fn lengths_that_are_left_out_follow_from_the_others() {
             burst,
             ..Default::default()
         }
-        .lengths()
+        .thresholds_and_burst()
     };
     assert_eq!(lengths(30, 60, 7), (30, 60, 7));
     assert_eq!(lengths(0, 60, 0), (20, 60, 33));
     assert_eq!(lengths(30, 0, 0), (30, 250, 103));
-    let (min, max, _) = choke::Config::default().lengths();
+    let (min, max, _) = choke::Config::default().thresholds_and_burst();
     assert_eq!(min, max / 3);
 }
 

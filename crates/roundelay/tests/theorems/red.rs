@@ -804,12 +804,12 @@ fn lengths_that_are_left_out_follow_from_the_others() {
             avpkt: 500,
             ..Default::default()
         }
-        .lengths()
+        .thresholds_and_burst()
     };
     assert_eq!(lengths(30_000, 60_000, 7), (30_000, 60_000, 7));
     assert_eq!(lengths(0, 60_000, 0), (20_000, 60_000, 66));
     assert_eq!(lengths(30_000, 0, 0), (30_000, 90_000, 100));
-    let (min, max, _) = red::Config::default().lengths();
+    let (min, max, _) = red::Config::default().thresholds_and_burst();
     assert_eq!(3 * min, max);
 }
 

@@ -167,24 +167,24 @@ pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     extend(cell, &all, 0, 0, &mut load, &mut visit);
 }
 
+/// Adds packets to a load until it has the cell's number, in all ways, and visits the loads of the
+/// cell. `nodes_used` counts the nodes on the paths so far. Packets come from `first_index` on, so
+/// the next ones have the same attributes or later ones, and each load comes in one order only.
 fn extend(
     cell: Cell,
     all: &[Attributes],
-    from: usize,
-    used: u8,
+    first_index: usize,
+    nodes_used: u8,
     load: &mut Load,
     visit: &mut impl FnMut(&Load),
 ) {
     if load.packets() == cell.packets {
-        let is_of_size = usize::from(used) == cell.nodes
-            && load.0.iter().any(|p| p.exit == cell.exit)
-            && load.0.iter().any(|p| p.input == 0);
-        if is_of_size && load.is_joined() {
+        if is_of_cell(load, cell, nodes_used) && load.is_joined() {
             visit(load);
         }
         return;
     }
-    for (index, attributes) in all.iter().enumerate().skip(from) {
+    for (index, attributes) in all.iter().enumerate().skip(first_index) {
         // Two packets cannot leave a node at the same time.
         let collides = load
             .0
@@ -193,13 +193,21 @@ fn extend(
         if collides {
             continue;
         }
-        let Some(now_used) = used_after(used, attributes.path()) else {
+        let Some(now_used) = used_after(nodes_used, attributes.path()) else {
             continue;
         };
         load.0.push(*attributes);
         extend(cell, all, index, now_used, load, visit);
         load.0.pop();
     }
+}
+
+/// Whether a load fills its cell. One with fewer nodes or an earlier exit belongs to a smaller cell,
+/// and one that starts later is another one, moved in time.
+fn is_of_cell(load: &Load, cell: Cell, nodes_used: u8) -> bool {
+    usize::from(nodes_used) == cell.nodes
+        && load.0.iter().any(|packet| packet.exit == cell.exit)
+        && load.0.iter().any(|packet| packet.input == 0)
 }
 
 /// Number of nodes in use with this path too; None if a new node does not have the next number.

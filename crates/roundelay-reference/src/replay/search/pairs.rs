@@ -6,11 +6,20 @@ use std::collections::HashMap;
 use super::load::{Attributes, Load};
 use super::slots::is_feasible;
 
-/// Preemption points per unit of time, in the replays tried before an order counts as required.
-const GRAIN: u16 = 4;
+/// Preemption points per unit of time, in the replays tried before an order counts as required:
+/// first those in whole units, then those in pieces.
+const WHOLE_UNITS: u16 = 1;
+const PIECES: u16 = 4;
 
-/// Loads that require an order of two packets, by the attributes of these packets: one load
-/// requires the first packet to go first, the other the second.
+/// Which of two packets must go first.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    FirstBefore,
+    SecondBefore,
+}
+
+/// Loads that require an order of two packets, by the attributes of these packets, and then by
+/// [`Order`].
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     loads: HashMap<[Attributes; 2], [Option<Load>; 2]>,
@@ -23,19 +32,22 @@ impl Pairs {
     pub(super) fn add(&mut self, load: &Load) -> bool {
         let mut demands = false;
         for (first, second) in pairs(load) {
-            // A replay in whole units is also a replay in pieces.
-            if !is_feasible(load, 1, Some(first)) && !is_feasible(load, GRAIN, Some(first)) {
+            // A replay in whole units is also one in pieces, and there are fewer to try.
+            let may_be_late = is_feasible(load, WHOLE_UNITS, Some(first))
+                || is_feasible(load, PIECES, Some(first));
+            if !may_be_late {
                 demands = true;
-                self.insert(0, relabelled(load, first, second));
-                self.insert(1, relabelled(load, second, first));
+                self.insert(Order::FirstBefore, relabelled(load, first, second));
+                self.insert(Order::SecondBefore, relabelled(load, second, first));
             }
         }
         demands
     }
 
-    /// Keeps the load if it has fewer hops than a known one. The first packet of a load goes first
-    /// if `order` is 0, and the second if `order` is 1.
-    fn insert(&mut self, order: usize, load: Load) {
+    /// Keeps the load if it has fewer hops than a known one. Its first two packets must go in this
+    /// order.
+    fn insert(&mut self, order: Order, load: Load) {
+        let order = order as usize;
         let entry = self.loads.entry([load.0[0], load.0[1]]).or_default();
         if let Some(known) = &entry[order]
             && known.hops() <= load.hops()

@@ -211,12 +211,12 @@ impl Zoo {
         let mut by_id = BTreeMap::new();
         let mut taken = BTreeSet::new();
         for (line, attributes) in &self.nodes {
-            let at = |fault: Fault| file.error(*line, fault);
+            let on_line = |fault: Fault| file.error(*line, fault);
             let Some(id) = attributes.id.as_deref() else {
-                return Err(at("a node without an id".into()));
+                return Err(on_line("a node without an id".into()));
             };
             if by_id.insert(id, graph.nodes.len()).is_some() {
-                return Err(at(format!("two nodes have id {id}").into()));
+                return Err(on_line(format!("two nodes have id {id}").into()));
             }
             // Maps have several routers in one town, and some without a name.
             let label = attributes.label.as_deref().unwrap_or_default();
@@ -226,11 +226,11 @@ impl Zoo {
                 label.to_owned()
             };
             if !taken.insert(name.clone()) {
-                return Err(at(format!("two nodes are called '{name}'").into()));
+                return Err(on_line(format!("two nodes are called '{name}'").into()));
             }
             graph.nodes.push(Node {
                 name,
-                place: attributes.place().map_err(at)?,
+                place: attributes.place().map_err(on_line)?,
                 is_host: false,
             });
         }
@@ -251,9 +251,9 @@ impl Zoo {
                     format!("a link from '{}' to itself", graph.nodes[from].name),
                 ));
             }
-            let at = |fault: Fault| file.error(*line, fault);
-            let rate = attributes.rate().map_err(at)?;
-            let delay = attributes.delay().map_err(at)?;
+            let on_line = |fault: Fault| file.error(*line, fault);
+            let rate = attributes.rate().map_err(on_line)?;
+            let delay = attributes.delay().map_err(on_line)?;
             graph.edges.push(Edge {
                 from,
                 to,
