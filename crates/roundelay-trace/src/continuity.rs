@@ -193,7 +193,7 @@ impl Continuity {
         let heard = self.first_heard();
         let mut still = 0;
         let mut moving = 0;
-        let mut told = HashSet::new();
+        let mut counted = HashSet::new();
         time = None;
         for packet in &self.behind {
             gap = gap.max(packet.gap_behind(time.replace(packet.time())));
@@ -215,7 +215,7 @@ impl Continuity {
                 },
             };
             if let Some(stands) = stands
-                && told.insert(way)
+                && counted.insert(way)
             {
                 still += usize::from(stands);
                 moving += usize::from(!stands);

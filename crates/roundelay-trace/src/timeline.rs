@@ -82,7 +82,7 @@ pub(crate) struct TimeSurvey {
     /// Packets and bytes that a late packet passes, at most.
     window: (u64, u64),
     /// Packets that may be held until their time has come.
-    ahead: u64,
+    may_be_held: u64,
     /// The furthest step back.
     furthest: i64,
     late: u64,
@@ -380,7 +380,7 @@ impl TimeSurvey {
     /// beside those that others pass.
     fn believe(&mut self, place: Place) {
         self.pass(place);
-        self.ahead += 1;
+        self.may_be_held += 1;
         self.widen(place);
     }
 
@@ -474,12 +474,12 @@ impl TimeSurvey {
             }
         }
         // Strays arrive with the packet before them, which may be one that is held.
-        if self.window.0 + self.ahead > 0 {
-            self.ahead += longest;
+        if self.window.0 + self.may_be_held > 0 {
+            self.may_be_held += longest;
         }
         let (first, _) = self.range.unwrap_or_default();
-        let window = self.window.0 + self.ahead;
-        let bytes = self.window.1 + self.ahead * (self.bytes / self.packets.max(1));
+        let window = self.window.0 + self.may_be_held;
+        let bytes = self.window.1 + self.may_be_held * (self.bytes / self.packets.max(1));
         if bytes > MOST_BYTES {
             return Err(CompareError::OutOfOrder {
                 name: name.to_owned(),

@@ -83,10 +83,10 @@ struct Plot<'a> {
 impl<'a> Plot<'a> {
     /// Adds the commands for a node and everything below it.
     fn plant(&mut self, parent: &str, node: &'a Node) -> Result<(), Reason> {
-        let at = |reason: Reason| format!("node '{}': {reason}", node.name);
+        let of_node = |reason: Reason| format!("node '{}': {reason}", node.name);
         let handle = self.next;
         if handle as usize > MOST {
-            return Err(at(format!("Linux has handles for {MOST} qdiscs")));
+            return Err(of_node(format!("Linux has handles for {MOST} qdiscs")));
         }
         self.next += 1;
         let discipline = &node.spec.discipline;
@@ -99,7 +99,7 @@ impl<'a> Plot<'a> {
             // The qdisc inside has its own limit, but tc asks for one here too.
             let limit = discipline.default_limit();
             let link = (parent == ROOT).then_some(self.rate);
-            let words = leaf::leaf(&node.spec, limit, link).map_err(at)?;
+            let words = leaf::leaf(&node.spec, limit, link).map_err(of_node)?;
             self.add(handle, node, qdisc_add(parent, handle, discipline, &words));
             return self.plant(&format!("{handle:x}:1"), child);
         }
@@ -111,9 +111,9 @@ impl<'a> Plot<'a> {
             };
             let link = (parent == ROOT).then_some(self.rate);
             let lines = discipline_at(parent, handle, &node.spec, limit, link, self.distinctions);
-            self.add(handle, node, lines.map_err(at)?);
+            self.add(handle, node, lines.map_err(of_node)?);
             for remark in remarks(discipline, limit, self.distinctions) {
-                self.remarks.push(at(remark));
+                self.remarks.push(of_node(remark));
             }
             return Ok(());
         }
@@ -121,14 +121,14 @@ impl<'a> Plot<'a> {
         if has_bands {
             children.sort_by_key(|child| child.priority);
         }
-        let qdisc = nested(discipline, &children).map_err(at)?;
+        let qdisc = nested(discipline, &children).map_err(of_node)?;
         self.add(handle, node, qdisc_add(parent, handle, discipline, &qdisc));
-        self.remarks.extend(of_rules(discipline).map(at));
+        self.remarks.extend(of_rules(discipline).map(of_node));
         if !has_bands {
-            self.remarks.extend(of_discipline(discipline).map(at));
+            self.remarks.extend(of_discipline(discipline).map(of_node));
         }
-        for (at, child) in children.iter().enumerate() {
-            let id = format!("{handle:x}:{:x}", class_number(discipline, at, child));
+        for (index, child) in children.iter().enumerate() {
+            let id = format!("{handle:x}:{:x}", class_number(discipline, index, child));
             if !has_bands {
                 let words = class(discipline, child.weight, child.max_packet_len);
                 self.lines.push(format!(
@@ -139,10 +139,10 @@ impl<'a> Plot<'a> {
         }
         let config = self.tree.config();
         self.filters(handle, &|leaf| {
-            let at = children
+            let index = children
                 .iter()
                 .position(|child| config.is_below(leaf, &child.name))?;
-            let number = class_number(discipline, at, children[at]);
+            let number = class_number(discipline, index, children[index]);
             Some(format!("{handle:x}:{number:x}"))
         });
         Ok(())
@@ -217,9 +217,9 @@ impl<'a> Plot<'a> {
         let kind = root.spec.discipline.name();
         let mut inner = vec![root];
         let mut classes = Vec::new();
-        let mut at = 0;
-        while let Some(node) = inner.get(at) {
-            at += 1;
+        let mut index = 0;
+        while let Some(node) = inner.get(index) {
+            index += 1;
             for child in tree.children_of(&node.name) {
                 classes.push(child);
                 if child.spec.discipline.name() == kind {
@@ -265,10 +265,10 @@ impl<'a> Plot<'a> {
 
 /// The number of a child's class: its position among its siblings, or with ets the band that the
 /// child waits in.
-fn class_number(discipline: &AnyDiscipline, at: usize, child: &Node) -> usize {
+fn class_number(discipline: &AnyDiscipline, index: usize, child: &Node) -> usize {
     match discipline {
         AnyDiscipline::Ets(config) => config.band_of(child.priority) as usize + 1,
-        _ => at + 1,
+        _ => index + 1,
     }
 }
 
