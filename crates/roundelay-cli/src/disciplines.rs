@@ -97,7 +97,7 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
                 .with_meant(Some(command)),
                 None => {
                     let fault = Fault::from(error);
-                    let end = if fault.meant().is_some() { "" } else { "." };
+                    let end = if fault.meant().is_some() { ";" } else { "." };
                     fault.with_hint(&format!("{end} 'roundelay list' describes all"))
                 }
             };

@@ -71,9 +71,7 @@ fn change(setting: &str, value: &str) -> Result<Change, Failure> {
         }
         _ => {
             let legal = "rate, queue, weight";
-            let fault = Fault::new(format!(
-                "unknown setting '{setting}'; choose one of {legal}"
-            ));
+            let fault = Fault::new(format!("no setting is called '{setting}': {legal}"));
             Err(Failure::usage(fault.with_given(setting).with_legal(legal)))
         }
     }

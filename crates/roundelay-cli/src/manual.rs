@@ -37,10 +37,7 @@ fn unknown(command: &str, pages: &[(String, String)]) -> Failure {
     for (name, _) in pages {
         names.extend(name.strip_prefix("roundelay-"));
     }
-    let known = names.join(", ");
-    Failure::usage(Fault::unknown(command, &names, |meant| {
-        format!("unknown command '{command}'{meant}; choose one of {known}")
-    }))
+    Failure::usage(Fault::no_such("command", command, &names))
 }
 
 fn write(folder: &Path, pages: &[(String, String)]) -> Result<(), Failure> {

@@ -182,10 +182,7 @@ fn template(name: &str) -> Result<(), Failure> {
         return print(text);
     }
     let names: Vec<_> = scenario::templates().map(|(name, _)| name).collect();
-    let known = names.join(", ");
-    Err(Failure::usage(Fault::unknown(name, &names, |meant| {
-        format!("unknown template '{name}'{meant}; choose one of {known}")
-    })))
+    Err(Failure::usage(Fault::no_such("template", name, &names)))
 }
 
 /// Reads the scenario to run, with its text and with notes on scenario and captures.

@@ -185,7 +185,7 @@ fn a_usage_error_names_what_is_legal() {
         (
             &["--rate", "1mbit", "fqcodel"],
             &[
-                "no discipline is called 'fqcodel'; did you mean 'fq_codel'?",
+                "no discipline is called 'fqcodel' (did you mean 'fq_codel'?)",
                 "roundelay list",
             ],
         ),

@@ -401,7 +401,7 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
             (["weight", "udp = 70000"], "weight from 1 to"),
             (
                 ["size", "5"],
-                "unknown setting 'size'; choose one of rate, queue, weight",
+                "no setting is called 'size': rate, queue, weight",
             ),
         ] {
             let refused = set(&wrong);
@@ -562,7 +562,7 @@ fn a_link_follows_a_trace_and_its_record_replays() {
     );
     let told = refused(&["--link-trace", "wifi station 2"]);
     assert!(
-        told.contains("wifi: no parameter is called 'station'; did you mean 'stations'?"),
+        told.contains("wifi: no parameter is called 'station' (did you mean 'stations'?)"),
         "{told}"
     );
     let told = refused(&["--link-trace", "none.trace"]);

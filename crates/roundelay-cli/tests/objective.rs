@@ -362,7 +362,7 @@ fn one_source_can_count_and_others_pay() {
     );
     assert!(
         error(&scenario, &["--source", "cal"])
-            .contains("no source is called 'cal' (did you mean 'call'?): sources are call, bulk")
+            .contains("no source is called 'cal' (did you mean 'call'?): call, bulk")
     );
 }
 

@@ -250,27 +250,27 @@ fn what_is_wrong_is_said_with_what_is_legal() {
         (
             &["qfq", "tabel-2"],
             2,
-            "qfq has no item 'tabel-2' (did you mean 'table-2'?): ",
+            "no item of qfq is called 'tabel-2' (did you mean 'table-2'?): ",
         ),
         (
             &["ups", "table", "1"],
             2,
-            "ups has no item 'table 1' (did you mean 'table-1'?): ",
+            "no item of ups is called 'table 1' (did you mean 'table-1'?): ",
         ),
         (
             &["ups", "figure", "4"],
             2,
-            "ups has no item 'figure 4' (did you mean 'figure-4'?): ",
+            "no item of ups is called 'figure 4' (did you mean 'figure-4'?): ",
         ),
         (
             &["mqfq", "theorem-1"],
             2,
-            "mqfq has no item 'theorem-1': figure-1, figure-2, ",
+            "no item of mqfq is called 'theorem-1': figure-1, figure-2, ",
         ),
         (
             &["all", "figure4"],
             2,
-            "all has no item 'figure4' (did you mean 'figure-4'?): ",
+            "no item is called 'figure4' (did you mean 'figure-4'?): ",
         ),
         (
             &["no-such-plan.toml"],

@@ -644,7 +644,7 @@ fn what_is_wrong_is_said_and_the_status_is_2() {
         (&["nowhere.toml"], "nowhere.toml: "),
         (
             &["--template", "dumbell"],
-            "unknown template 'dumbell' (did you mean 'dumbbell'?); choose one of dumbbell, ",
+            "no template is called 'dumbell' (did you mean 'dumbbell'?): dumbbell, ",
         ),
         (&[], "required"),
         (

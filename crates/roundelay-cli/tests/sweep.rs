@@ -434,7 +434,7 @@ fn a_wrong_point_is_refused_before_the_first_run() {
     for (keys, expected) in [
         (
             "queue.core=fifo,qfqq",
-            "s.toml: queue.core=qfqq: core: no discipline is called 'qfqq'; did you mean 'qfq'?",
+            "s.toml: queue.core=qfqq: core: no discipline is called 'qfqq' (did you mean 'qfq'?)",
         ),
         (
             "queue.core=fifo,red min 30kb max 20kb limit 100",

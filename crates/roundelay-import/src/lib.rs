@@ -177,7 +177,7 @@ fn chosen<'a>(
         return match setup.devices.get_key_value(wanted) {
             Some((name, device)) => Ok((name, device)),
             None => Err(error(format!(
-                "there is no interface '{wanted}'; choose one of {}",
+                "no interface is called '{wanted}': {}",
                 names.join(", ")
             ))),
         };

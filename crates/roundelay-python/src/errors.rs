@@ -55,9 +55,7 @@ pub(crate) fn contract(py: Python<'_>, message: String, detail: Option<(&str, &s
 /// The exception for a name that is not in a list.
 pub(crate) fn unknown(py: Python<'_>, noun: &str, given: &str, known: &[&str]) -> PyErr {
     let legal = known.join(", ");
-    let fault = Fault::unknown(given, known, |meant| {
-        format!("no {noun} is called '{given}'{meant}: {legal}")
-    });
+    let fault = Fault::no_such(noun, given, known);
     wrong(py, fault.to_string(), given, &legal, fault.meant())
 }
 

@@ -121,7 +121,7 @@ def test_unknown_keywords_name_the_one_that_was_meant(call, given, meant):
         (lambda: rd.compare(CAPTURE, "5mbit", interface="eth9"), f"{CAPTURE}: interface='eth9' matches none", None, None),
         (lambda: rd.bounds(OFFICE, ["drr"]), f"{OFFICE}:1: no [[hop]]: say the link's rate, as in rate='20mbit'", None, None),
         (lambda: rd.papers("mqfq", seeds=0), "seeds=0: expected a number of seeds", "0", "1 to 10000"),
-        (lambda: rd.papers("mqfq", "figure-99"), "mqfq has no item 'figure-99'", "figure-99", None),
+        (lambda: rd.papers("mqfq", "figure-99"), "no item of mqfq is called 'figure-99'", "figure-99", None),
         (lambda: rd.simulate(SMALL, log="x.log", replicas=2), "log tells of one run, not of 2 replicas: leave out replicas, or choose one with seed", None, None),
     ],
 )

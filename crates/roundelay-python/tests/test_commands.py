@@ -173,7 +173,7 @@ def test_papers_are_listed_and_run(tmp_path):
     assert "<table>" in found._repr_html_()
     with pytest.raises(rd.UsageError, match="no paper is called 'mqf'"):
         rd.papers("mqf")
-    with pytest.raises(rd.UsageError, match="has no item"):
+    with pytest.raises(rd.UsageError, match="no item of"):
         rd.papers("mqfq", "figure-99")
 
 

@@ -202,7 +202,7 @@ fn wrong_keys_and_files_are_told_with_their_place() {
         ),
         (
             network("link_trace = \"wifi station 3\"", ""),
-            "mine.toml:26: wifi: no parameter is called 'station'; did you mean 'stations'?",
+            "mine.toml:26: wifi: no parameter is called 'station' (did you mean 'stations'?)",
         ),
         (
             port("link_trace = \"lte errors .6\""),

@@ -179,11 +179,11 @@ fn wrong_overheads_are_refused_with_line_and_range() {
         ("mpu = -1", "-1: expected bytes of a packet"),
         (
             "framing = \"adsl\"",
-            "unknown framing 'adsl': expected none, atm or ptm",
+            "no framing is called 'adsl': none, atm, ptm",
         ),
         (
             "link = \"docsi\"",
-            "unknown link 'docsi' (did you mean 'docsis'?): expected raw, conservative, ",
+            "no kind of link is called 'docsi' (did you mean 'docsis'?): raw, conservative, ",
         ),
         (
             "link = \"docsis ethernet\"",

@@ -149,7 +149,7 @@ fn unknown_keys_are_refused_with_all_keys() {
     }
     let error = read("vidoe", "", &folder.0).unwrap_err();
     assert!(
-        error.contains("'vidoe' is no kind of source (did you mean 'video'?): cbr, poisson"),
+        error.contains("no kind of source is called 'vidoe' (did you mean 'video'?): cbr, poisson"),
         "{error}"
     );
 }

@@ -178,12 +178,12 @@ mod tests {
         for (text, expected) in [
             (
                 "wifi station 3",
-                "wifi: no parameter is called 'station'; did you mean 'stations'? it has phy_rate, \
+                "wifi: no parameter is called 'station' (did you mean 'stations'?): phy_rate, \
                  other_rate, stations, frames, size, airtime, preamble, length",
             ),
             (
                 "wifi home.trace",
-                "wifi: no parameter is called 'home.trace'; it has",
+                "wifi: no parameter is called 'home.trace': ",
             ),
             (
                 "wifi stations",

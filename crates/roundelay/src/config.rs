@@ -683,13 +683,12 @@ impl fmt::Display for ConfigError {
             } => {
                 write!(
                     f,
-                    "no discipline is called '{name}'; did you mean '{meant}'?"
+                    "no discipline is called '{name}' (did you mean '{meant}'?)"
                 )
             }
-            Self::UnknownDiscipline { name, known, .. } => write!(
-                f,
-                "no discipline is called '{name}'; expected one of {known}"
-            ),
+            Self::UnknownDiscipline { name, known, .. } => {
+                write!(f, "no discipline is called '{name}': {known}")
+            }
             Self::NotHere { name, why } => write!(f, "{name} is no discipline here: {why}"),
             Self::UnknownParameter {
                 discipline,
@@ -697,9 +696,11 @@ impl fmt::Display for ConfigError {
                 meant,
                 known,
             } => {
-                write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
-                meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
-                write!(f, "it has {known}")?;
+                write!(f, "{discipline}: no parameter is called '{parameter}'")?;
+                if let Some(meant) = meant {
+                    write!(f, " (did you mean '{meant}'?)")?;
+                }
+                write!(f, ": {known}")?;
                 match (*discipline, parameter.as_str()) {
                     (_, "weight") => write!(f, "; weights are settings of flows"),
                     ("fq", "flows") => write!(f, "; {FORMER_FQ}"),

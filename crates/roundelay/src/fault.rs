@@ -70,7 +70,16 @@ impl Fault {
         Self::new(format!("legal range {legal}")).with_legal(legal)
     }
 
-    /// A name that is none of the known ones. `told` makes the message of the suggestion, ` (did
+    /// `no source is called 'cals' (did you mean 'calls'?): calls, web`.
+    pub fn no_such(noun: impl fmt::Display, name: &str, known: &[&str]) -> Self {
+        let legal = known.join(", ");
+        Self::unknown(name, known, |meant| {
+            format!("no {noun} is called '{name}'{meant}: {legal}")
+        })
+    }
+
+    /// A name that is none of the known ones, in other words than those of
+    /// [`no_such`](Self::no_such). `told` makes the message of the suggestion, ` (did
     /// you mean 'calls'?)`, which is empty if no known name is near.
     pub fn unknown(name: &str, known: &[&str], told: impl FnOnce(&str) -> String) -> Self {
         let meant = nearest(name, known.iter().copied());
@@ -339,7 +348,7 @@ mod tests {
             (
                 "x".parse::<Framing>().unwrap_err().into(),
                 "x",
-                "none, atm or ptm",
+                "none, atm, ptm",
                 "",
             ),
             (node(Problem::NameTaken).into(), "web", "", ""),
@@ -361,11 +370,10 @@ mod tests {
 
     #[test]
     fn an_unknown_name_has_the_near_one_and_all() {
-        let told = |meant: &str| format!("no source is called 'cals'{meant}");
-        let fault = Fault::unknown("cals", &["web", "calls"], told);
+        let fault = Fault::no_such("source", "cals", &["web", "calls"]);
         assert_eq!(
             fault.to_string(),
-            "no source is called 'cals' (did you mean 'calls'?)"
+            "no source is called 'cals' (did you mean 'calls'?): web, calls"
         );
         let data = (fault.given(), fault.legal(), fault.meant());
         assert_eq!(data, (Some("cals"), Some("web, calls"), Some("calls")));

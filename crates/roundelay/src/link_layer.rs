@@ -221,7 +221,7 @@ fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Link
         "cable" => " (cable is 'docsis')",
         _ => "",
     };
-    let told = |meant: &str| format!("unknown link '{word}'{meant}: expected {legal}");
+    let told = |meant: &str| format!("no kind of link is called '{word}'{meant}: {legal}");
     LinkLayerError(match other {
         "" => Fault::unknown(word, &known, told),
         other => Fault::new(told(other)).with_given(word).with_legal(&legal),
@@ -273,9 +273,8 @@ impl FromStr for Framing {
 
     fn from_str(text: &str) -> Result<Self, LinkLayerError> {
         let framing = Self::ALL.into_iter().find(|framing| framing.name() == text);
-        framing.ok_or_else(|| {
-            LinkLayerError(Fault::quoted(text, "none, atm or ptm").behind("unknown framing "))
-        })
+        framing
+            .ok_or_else(|| LinkLayerError(Fault::no_such("framing", text, &["none", "atm", "ptm"])))
     }
 }
 
@@ -436,10 +435,12 @@ mod tests {
             "'docsis ethernet': docsis and ethernet exclude each other"
         );
         assert!(error("docsi").starts_with(
-            "unknown link 'docsi' (did you mean 'docsis'?): expected raw, conservative, ethernet, "
+            "no kind of link is called 'docsi' (did you mean 'docsis'?): raw, conservative, ethernet, "
         ));
-        assert!(error(" ").starts_with("unknown link '': expected "));
-        assert!(error("vdsl").starts_with("unknown link 'vdsl' (VDSL is 'pppoe-ptm' "));
+        assert!(error(" ").starts_with("no kind of link is called '': "));
+        assert!(
+            error("vdsl").starts_with("no kind of link is called 'vdsl' (VDSL is 'pppoe-ptm' ")
+        );
         assert_eq!(
             error(&"ether-vlan ".repeat(33)),
             "33 words: legal range 1 to 32"
@@ -504,7 +505,7 @@ mod tests {
         );
         assert_eq!(
             "adsl".parse::<Framing>().unwrap_err().to_string(),
-            "unknown framing 'adsl': expected none, atm or ptm"
+            "no framing is called 'adsl': none, atm, ptm"
         );
     }
 }

@@ -450,7 +450,7 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
         ),
         (
             "drr weight 3",
-            "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are settings of flows",
+            "drr: no parameter is called 'weight': quantum, limit, memory_limit; weights are settings of flows",
         ),
     ] {
         assert_eq!(error(text), expected);

@@ -17,10 +17,10 @@ pub(super) fn papers<'a>(papers: &'a [Paper], name: &str) -> Result<Vec<&'a Pape
     }
     let mut names: Vec<_> = papers.iter().map(|paper| paper.slug.as_str()).collect();
     names.push(ALL);
-    let known = names.join(", ");
-    Err(Failure::usage(Fault::unknown(name, &names, |meant| {
-        format!("no paper is called '{name}'{meant}: {known}, or a file like those in papers/")
-    })))
+    let fault = Fault::no_such("paper", name, &names);
+    Err(Failure::usage(
+        fault.with_hint(", or a file like those in papers/"),
+    ))
 }
 
 /// The items of these papers: all, or those called `item`.
@@ -39,10 +39,12 @@ pub(super) fn items<'a>(
         all.retain(|(_, item)| item.name == wanted);
         return Ok(all);
     }
-    let known = names.join(", ");
-    Err(Failure::usage(Fault::unknown(wanted, &names, |meant| {
-        format!("{name} has no item '{wanted}'{meant}: {known}")
-    })))
+    let noun = if name == ALL {
+        "item".to_owned()
+    } else {
+        format!("item of {name}")
+    };
+    Err(Failure::usage(Fault::no_such(noun, wanted, &names)))
 }
 
 #[cfg(test)]

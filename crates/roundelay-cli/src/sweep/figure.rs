@@ -13,12 +13,9 @@ pub(super) fn source_and_number(text: &str) -> Result<(Option<&str>, usize), Fai
         None => (None, text),
     };
     let Some(number) = SWEEP_FIGURES.iter().position(|known| *known == figure) else {
-        let known = SWEEP_FIGURES.join(", ");
-        return Err(Failure::usage(Fault::unknown(
-            figure,
-            &SWEEP_FIGURES,
-            |meant| format!("--figure {text}: no figure is called '{figure}'{meant}: {known}"),
-        )));
+        let fault = Fault::no_such("figure", figure, &SWEEP_FIGURES);
+        let fault = fault.behind(format_args!("--figure {text}: "));
+        return Err(Failure::usage(fault));
     };
     Ok((source, number))
 }
@@ -30,10 +27,10 @@ pub(super) fn check_source(text: &str, source: &str, sources: &[String]) -> Resu
         return Ok(());
     }
     let known: Vec<&str> = sources.iter().map(String::as_str).collect();
-    let all = known.join(", ");
-    Err(Failure::usage(Fault::unknown(source, &known, |meant| {
-        format!("--figure {text}: no source is called '{source}'{meant}: {all}")
-    })))
+    let fault = Fault::no_such("source", source, &known);
+    Err(Failure::usage(
+        fault.behind(format_args!("--figure {text}: ")),
+    ))
 }
 
 /// Refuses, before any run, a figure that no run of the scenario can have.

@@ -441,10 +441,7 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
                 known.extend(names.into_iter().next());
             }
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let all = known.join(", ");
-            Err(Fault::unknown(key, &known, |meant| {
-                format!("no {parent} is called '{key}'{meant}: {all}")
-            }))
+            Err(Fault::no_such(parent, key, &known))
         }
         other => Err(format!("{parent} is {other}, and has no key '{key}'").into()),
     }

@@ -297,14 +297,14 @@ impl<'a> Source<'_, 'a> {
         kind: Option<&str>,
         table: Spanned<DeTable<'a>>,
     ) -> Result<SourceSpec, ScenarioError> {
-        let kinds = || SourceSpec::KINDS.join(", ");
         let Some(kind) = kind else {
-            return Err(self.at("kind", format!("a source without a kind: {}", kinds())));
+            return Err(self.at(
+                "kind",
+                format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")),
+            ));
         };
         if !SourceSpec::KINDS.contains(&kind) {
-            let fault = Fault::unknown(kind, SourceSpec::KINDS, |meant| {
-                format!("'{kind}' is no kind of source{meant}: {}", kinds())
-            });
+            let fault = Fault::no_such("kind of source", kind, SourceSpec::KINDS);
             return Err(self.at("kind", fault));
         }
         self.reader

@@ -394,10 +394,7 @@ fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, Fault> {
         return Ok(group);
     }
     let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
-    let known = names.join(", ");
-    Err(Fault::unknown(name, &names, |meant| {
-        format!("no source is called '{name}'{meant}: sources are {known}")
-    }))
+    Err(Fault::no_such("source", name, &names))
 }
 
 impl Scenario {
@@ -588,7 +585,7 @@ mod tests {
             ),
             (
                 "measure = \"tail\"\nsource = \"cbr\"",
-                "mine.toml:14: no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0",
+                "mine.toml:14: no source is called 'cbr' (did you mean 'cbr0'?): cbr0",
             ),
         ];
         for (text, expected) in cases {
@@ -702,7 +699,7 @@ mod tests {
         let unknown = ends.may_have(Figure::Jain, Some("cbr")).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0, burst1"
+            "no source is called 'cbr' (did you mean 'cbr0'?): cbr0, burst1"
         );
     }
 

@@ -124,7 +124,7 @@ fn no_node(network: &Network, hosts: &[NodeId], written: &str) -> Fault {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let legal = like(network, hosts);
     let fault = Fault::unknown(written, &names, |meant| {
-        format!("there is no node '{written}'{meant}: {legal}")
+        format!("no node is called '{written}'{meant}: {legal}")
     });
     fault.with_legal(&legal)
 }

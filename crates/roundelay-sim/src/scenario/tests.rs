@@ -142,7 +142,7 @@ fn queues_have_the_names_of_disciplines_of_the_program() {
     for (wrong, expected) in [
         (
             "Mine depth 4",
-            "Mine: no parameter is called 'depth'; it has limit, memory_limit",
+            "Mine: no parameter is called 'depth': limit, memory_limit",
         ),
         ("Mine limit x", "Mine: limit x: "),
     ] {
@@ -309,7 +309,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         (
             "dumbbell",
             "dumbell",
-            "mine.toml:6: 'dumbell' is no template (did you mean 'dumbbell'?): dumbbell, parking_lot, ",
+            "mine.toml:6: no template is called 'dumbell' (did you mean 'dumbbell'?): dumbbell, parking_lot, ",
         ),
         (
             "pairs = 3",
@@ -347,7 +347,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         (
             "\"cbr\"",
             "\"cbx\"",
-            "mine.toml:21: 'cbx' is no kind of source (did you mean 'cbr'?): cbr, poisson, ",
+            "mine.toml:21: no kind of source is called 'cbx' (did you mean 'cbr'?): cbr, poisson, ",
         ),
         (
             "from = \"s*\"",
@@ -357,7 +357,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         (
             "from = \"s*\"",
             "from = \"s0..3\"",
-            "mine.toml:22: there is no node 's3': hosts are 's0' to 'r2'",
+            "mine.toml:22: no node is called 's3': hosts are 's0' to 'r2'",
         ),
         (
             "from = \"s*\"",
@@ -587,7 +587,7 @@ rate = "1mbit"
     );
     assert_eq!(
         refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""),
-        "mine.toml:11: there is no node 'x': nodes are a, r, b"
+        "mine.toml:11: no node is called 'x': a, r, b"
     );
     assert_eq!(
         refused("name = \"r\"", "name = \"a\""),

@@ -216,9 +216,7 @@ fn from_template<'a>(
         ));
     };
     if !Template::NAMES.contains(&name) {
-        let fault = Fault::unknown(name, Template::NAMES, |meant| {
-            format!("'{name}' is no template{meant}: {names}")
-        });
+        let fault = Fault::no_such("template", name, Template::NAMES);
         return Err(reader.at("topology.template", fault));
     }
     let template = reader.take_rest(&["template"], table, |table| Template::read(name, table))?;
@@ -365,10 +363,7 @@ fn written_out(
             let node = topology.network.named(name);
             node.ok_or_else(|| {
                 let names: Vec<_> = parts.nodes.iter().map(|node| node.name.as_str()).collect();
-                let known = names.join(", ");
-                let fault = Fault::unknown(name, &names, |meant| {
-                    format!("there is no node '{name}'{meant}: nodes are {known}")
-                });
+                let fault = Fault::no_such("node", name, &names);
                 reader.at(&format!("link.{number}.{key}"), fault)
             })
         };
