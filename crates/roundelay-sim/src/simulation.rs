@@ -452,15 +452,15 @@ impl<P: Probe> Simulation<P> {
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
         self.happened += 1;
-        let ahead = |next: Tag| {
+        let prefetch_next = |next: Tag| {
             if self.routes.hops[next.hop as usize + 1] == ARRIVED {
                 self.world.arena.prefetch(next.slot);
             }
         };
-        let Some(mut packet) = link
-            .wire
-            .in_flight
-            .pop(number, &mut self.events.links, ahead)
+        let Some(mut packet) =
+            link.wire
+                .in_flight
+                .pop(number, &mut self.events.links, prefetch_next)
         else {
             return Ok(());
         };
