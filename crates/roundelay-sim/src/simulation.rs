@@ -866,8 +866,8 @@ impl<P: Probe> Simulation<P> {
         self.leave(agent, false);
     }
 
-    /// Removes an agent that wants to leave, once all its flows are closed. Without `wants_to`, one of
-    /// them was closed now.
+    /// Removes an agent that wants to leave, once all its flows are closed. Without `wants_to`, one
+    /// of them was closed now.
     fn leave(&mut self, agent: AgentId, wants_to: bool) {
         let taken = &mut self.seats[agent.0 as usize];
         let Some(seat) = taken else { return };
