@@ -222,21 +222,21 @@ impl InFlight {
         prefetch(last, last.len());
     }
 
-    /// Takes the first packet, and calls `ahead` with the next one, so that it can prefetch more of
-    /// it.
+    /// Takes the first packet, and calls `prefetch_next` with the next one, so that the caller can
+    /// prefetch more of it.
     #[inline]
     pub(crate) fn pop(
         &mut self,
         link: usize,
         events: &mut Lanes,
-        ahead: impl FnOnce(Tag),
+        prefetch_next: impl FnOnce(Tag),
     ) -> Option<Packet<Tag>> {
         let Flight { packet, .. } = self.flights.pop_front()?;
         self.queued -= 1;
         let (front, _) = self.flights.as_slices();
         prefetch(front, 1);
         if let Some(next) = front.first() {
-            ahead(next.packet.payload);
+            prefetch_next(next.packet.payload);
             if self.queued == 0 {
                 events.push(link, next.key);
                 self.queued = 1;

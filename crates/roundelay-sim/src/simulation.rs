@@ -452,15 +452,15 @@ impl<P: Probe> Simulation<P> {
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
         self.happened += 1;
-        let ahead = |next: Tag| {
+        let prefetch_next = |next: Tag| {
             if self.routes.hops[next.hop as usize + 1] == ARRIVED {
                 self.world.arena.prefetch(next.slot);
             }
         };
-        let Some(mut packet) = link
-            .wire
-            .in_flight
-            .pop(number, &mut self.events.links, ahead)
+        let Some(mut packet) =
+            link.wire
+                .in_flight
+                .pop(number, &mut self.events.links, prefetch_next)
         else {
             return Ok(());
         };
@@ -866,8 +866,8 @@ impl<P: Probe> Simulation<P> {
         self.leave(agent, false);
     }
 
-    /// Removes an agent that wants to leave, once all its flows are closed. Without `wants_to`, one of
-    /// them was closed now.
+    /// Removes an agent that wants to leave, once all its flows are closed. Without `wants_to`, one
+    /// of them was closed now.
     fn leave(&mut self, agent: AgentId, wants_to: bool) {
         let taken = &mut self.seats[agent.0 as usize];
         let Some(seat) = taken else { return };

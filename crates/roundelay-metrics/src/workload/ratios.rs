@@ -42,7 +42,8 @@ impl Workload {
         self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow))
     }
 
-    /// Ratios to the bounds promised to each flow, by its number. `rounding` as in [`Self::ratios`].
+    /// Ratios to the bounds promised to each flow, by its number. `rounding` is as in
+    /// [`Self::ratios`].
     pub fn ratios_to(
         &self,
         outcome: &Outcome,

@@ -388,7 +388,7 @@ impl Results {
         let known = meter.flows.iter().filter(|flow| flow.number != u64::MAX);
         let mut flows: Vec<&FlowMeter> = known.collect();
         flows.sort_by_key(|flow| flow.number);
-        let mut told = Vec::new();
+        let mut listed = Vec::new();
         let mut more_flows = Vec::new();
         for flow in &flows {
             let mut result = flow_result(&names, seconds, flow);
@@ -399,7 +399,7 @@ impl Results {
             if flow.is_late {
                 more_flows.push(result);
             } else {
-                told.push(result);
+                listed.push(result);
             }
         }
         let mut groups = groups::groups(scenario, seconds, meter, &flows);
@@ -428,7 +428,7 @@ impl Results {
             groups,
             classes,
             links,
-            flows: told,
+            flows: listed,
             flows_left_out,
             more_flows,
             transfers,

@@ -160,11 +160,11 @@ impl Yardsticks {
         self.ports.get(&(link as u32))?.backlogged()
     }
 
-    /// Results for one group or for all. `told` are the flows that results list.
+    /// Results for one group or for all. `listed` are the flows that results list.
     pub(super) fn group(
         &self,
         group: Option<u32>,
-        told: &[&FlowMeter],
+        listed: &[&FlowMeter],
         starved_below: f64,
     ) -> Option<GroupLives> {
         let lives = self.lives.as_ref()?;
@@ -187,7 +187,7 @@ impl Yardsticks {
         let startups = figures(&all, |life| life.startup_latency);
         let mut throughputs = Vec::new();
         let mut pairs = Vec::new();
-        for flow in told {
+        for flow in listed {
             if group.is_some_and(|group| group != flow.group) {
                 continue;
             }

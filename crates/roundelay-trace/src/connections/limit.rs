@@ -165,8 +165,8 @@ impl Limit {
 }
 
 impl Evidence {
-    /// A packet whose last byte is `end`, with `len` new bytes. `round_trip`: the time to the sender
-    /// and back, if known.
+    /// A packet whose last byte is `end`, with `len` new bytes. `round_trip`: the time to the
+    /// sender and back, if known.
     pub(super) fn count(
         &mut self,
         now: u64,

@@ -426,8 +426,8 @@ impl<T> Htb<T> {
             if state.level >= lends {
                 state.rate.charge(elapsed, len);
             } else {
-                // Without the bucket's size as a cap, as in Linux's `htb_charge_class`. A class that
-                // borrows is in debt, so it needs none.
+                // Without the bucket's size as a cap, as in Linux's `htb_charge_class`. A class
+                // that borrows is in debt, so it needs none.
                 state.rate.tokens = state.rate.tokens.saturating_add(elapsed);
             }
             state.ceil.charge(elapsed, len);

@@ -202,8 +202,8 @@ fn extend(
     }
 }
 
-/// Whether a load fills its cell. One with fewer nodes or an earlier exit belongs to a smaller cell,
-/// and one that starts later is another one, moved in time.
+/// Whether a load fills its cell. One with fewer nodes or an earlier exit belongs to a smaller
+/// cell, and one that starts later is another one, moved in time.
 fn is_of_cell(load: &Load, cell: Cell, nodes_used: u8) -> bool {
     usize::from(nodes_used) == cell.nodes
         && load.0.iter().any(|packet| packet.exit == cell.exit)
