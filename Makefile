@@ -387,8 +387,11 @@ seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests
 	crates/roundelay/tests/seeded/run.sh
 
 CARGO_FUZZ := 0.13.2
+# `+nightly` has no date here and in `make miri`: rustup would have to fetch a dated one, which not every machine with a nightly can.
+# Cargo.lock holds the fuzzer's library and all else that is built. `cargo fuzz` knows no --locked, so another command looks first.
 fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	cargo +nightly fuzz --version 2> /dev/null | grep -qxF "cargo-fuzz $(CARGO_FUZZ)" || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml > /dev/null
 	for target in $$(cargo +nightly fuzz list); do \
 	  mkdir -p fuzz/found/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
