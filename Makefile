@@ -66,7 +66,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
@@ -401,6 +401,7 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 miri: ## the unsafe code that is no system call, in an interpreter that finds undefined behaviour (needs a nightly compiler)
 	rustup component add miri rust-src --toolchain nightly
 	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --release --locked -p roundelay --lib -- prefetch arena::tests::cancelled
+	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --locked --lib --manifest-path crates/roundelay-cli/tests/interpreted/Cargo.toml
 
 BENCH := target/release/roundelay bench
 PAPERS := target/release/roundelay papers
