@@ -6,12 +6,14 @@
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use roundelay_report::{SweepFile, SweepRow, SweepRuns};
+use roundelay_report::{SweepFile, SweepRow, SweepRuns, unsealed};
+use serde_json::Value;
 
 const SCENARIO: &str = "duration = '50ms'
 [topology]
@@ -159,6 +161,8 @@ fn all_faults(lab: &Lab, arguments: &[&str], check: impl Fn(&Fault, &Output)) ->
                     number,
                     lasts,
                 };
+                // What a run leaves would make the next do less.
+                lab.clear();
                 let (output, has_failed) = lab.run(arguments, Some(&fault));
                 if !has_failed {
                     break;
@@ -216,53 +220,112 @@ fn every_output_is_whole_or_absent_whatever_fails() {
     assert!(faults > 100, "only {faults} faults");
 }
 
-/// The rows of a file of a sweep: of all points, or of one.
-fn rows_in(path: &Path) -> Result<Vec<SweepRow>, String> {
+/// Runs of a point in a file of a sweep, which has all points or one.
+fn points_in(path: &Path) -> Result<Vec<(String, Vec<SweepRow>)>, String> {
+    let mut points = Vec::new();
     if path.ends_with("runs.parquet") {
-        let points = SweepRuns::read(path)?.points;
-        Ok(points.into_iter().flat_map(|point| point.rows).collect())
+        for point in SweepRuns::read(path)?.points {
+            points.push((identity_in(&point.metadata), point.rows));
+        }
     } else {
-        SweepFile::read(path).map(|file| file.rows)
+        let file = SweepFile::read(path)?;
+        points.push((identity_in(&file.metadata), file.rows));
     }
+    Ok(points)
 }
 
-/// Runs in the journal of a sweep that failed are found by the next sweep, and the dataset becomes
-/// the same as without the fault.
+fn identity_in(metadata: &[(String, String)]) -> String {
+    let mut entries = metadata.iter();
+    let entry = entries.find(|(key, _)| key == "roundelay.point");
+    entry.expect("the point's identity").1.clone()
+}
+
+/// Whole lines of a journal or a cache.
+fn lines_in(bytes: &[u8]) -> Vec<Value> {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().filter_map(unsealed);
+    lines.map(|line| line.parse().unwrap()).collect()
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}
+
+/// Runs of a sweep that are kept in its journals and its results, as point and seed. Rows of the
+/// results must be among `rows`.
+fn kept_runs(files: &Files, rows: &[SweepRow]) -> Result<BTreeSet<(String, u64)>, String> {
+    let mut kept = BTreeSet::new();
+    for (path, bytes) in files {
+        if has_extension(path, "parquet") {
+            for (point, read) in points_in(path)? {
+                for row in read {
+                    if !rows.contains(&row) {
+                        return Err(format!("{}: another row", path.display()));
+                    }
+                    kept.insert((point.clone(), row.seed));
+                }
+            }
+        }
+        if has_extension(path, "jsonl") {
+            for run in lines_in(bytes) {
+                let point = run["point"].as_str().unwrap().to_owned();
+                kept.insert((point, run["seed"].as_u64().unwrap()));
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// The number before a word in a sweep's summary, such as `4 runs: 3 cached, 1 done, 0 failed`.
+fn number_of(word: &str, output: &Output) -> usize {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let words: Vec<_> = text.split([' ', ',', '\n']).collect();
+    let place = words.iter().position(|found| *found == word);
+    let place = place.unwrap_or_else(|| panic!("no {word}: {text}"));
+    words[place - 1].parse().unwrap()
+}
+
+/// The next sweep finds all runs in the journal and the results of a sweep that failed, runs the
+/// others, and the dataset becomes the same as without the fault.
 #[test]
 fn a_sweep_loses_no_run_and_ends_in_the_same_dataset_whatever_fails() {
     let Some(lab) = Lab::new("sweep") else {
         return;
     };
-    let arguments = "sweep ../s.toml topology.rate=1mbit,2mbit --replicas 2 --threads 1 -q --out d";
+    let arguments = "sweep ../s.toml topology.rate=1mbit,2mbit --replicas 2 --threads 1 --out d";
     let arguments: Vec<_> = arguments.split_whitespace().collect();
     let (output, _) = lab.run(&arguments, None);
     assert!(output.status.success(), "{}", message(&output));
     let whole = lab.files();
-    let is_result = |path: &PathBuf| path.extension().is_some_and(|name| name == "parquet");
-    let results: Vec<_> = whole.keys().filter(|path| is_result(path)).collect();
+    let is_result = |path: &&PathBuf| has_extension(path, "parquet");
+    let results: Vec<_> = whole.keys().filter(is_result).collect();
     assert_eq!(results.len(), 1, "{results:?}");
-    let rows = rows_in(results[0]).unwrap();
+    let points = points_in(results[0]).unwrap().into_iter();
+    let rows: Vec<_> = points.flat_map(|(_, rows)| rows).collect();
     assert_eq!(rows.len(), 4, "two points with two seeds");
     lab.clear();
+    let partly = Cell::new(0);
     let again = |fault: &Fault| {
+        let kept = kept_runs(&lab.files(), &rows);
+        let kept = kept.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
+        partly.set(partly.get() + u32::from((1..4).contains(&kept.len())));
         let (output, _) = lab.run(&arguments, None);
         assert!(output.status.success(), "{fault:?}: {}", message(&output));
+        let found = [number_of("cached", &output), number_of("done", &output)];
+        let expected = [kept.len(), 4 - kept.len()];
+        assert_eq!(found, expected, "{fault:?}: runs cached and done");
         check_files(fault, &lab.files(), &whole, true);
         lab.clear();
     };
     let faults = all_faults(&lab, &arguments, |fault, output| {
         if output.status.success() {
+            assert_eq!(number_of("done", output), 4, "{fault:?}");
             check_files(fault, &lab.files(), &whole, true);
-        }
-        // A result is whole, perhaps of fewer runs.
-        for path in lab.files().into_keys().filter(is_result) {
-            let read = rows_in(&path).unwrap_or_else(|error| panic!("{fault:?}: {error}"));
-            let is_known = |row: &SweepRow| rows.contains(row);
-            assert!(read.iter().all(is_known), "{fault:?}: {path:?}");
         }
         again(fault);
     });
     assert!(faults > 10, "only {faults} faults");
+    assert!(partly.get() > 4, "{} faults amid the runs", partly.get());
     // Before the journal is removed, all files of the file system are on disk.
     let fault = Fault {
         call: "syncfs",
@@ -279,7 +342,20 @@ fn a_sweep_loses_no_run_and_ends_in_the_same_dataset_whatever_fails() {
     again(&fault);
 }
 
-/// A run that the cache holds is the one that was run.
+/// The keys of the cached runs, in the file's order.
+fn cached_keys(files: &Files) -> Vec<String> {
+    let mut keys = Vec::new();
+    for (path, bytes) in files {
+        if has_extension(path, "jsonl") {
+            for run in lines_in(bytes) {
+                keys.push(run["key"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    keys
+}
+
+/// A run in the cache is the one that was run, and is not run again.
 #[test]
 fn the_cache_of_papers_has_whole_runs_whatever_fails() {
     let Some(lab) = Lab::new("cache") else {
@@ -289,14 +365,26 @@ fn the_cache_of_papers_has_whole_runs_whatever_fails() {
     let (output, _) = lab.run(&arguments, None);
     assert!(output.status.success(), "{}", message(&output));
     let report = output.stdout;
+    let mut all = cached_keys(&lab.files());
+    all.sort();
+    assert_eq!(all.len(), 3, "a run for each seed");
     lab.clear();
+    let partly = Cell::new(0);
     let faults = all_faults(&lab, &arguments, |fault, _| {
+        let before = cached_keys(&lab.files());
+        partly.set(partly.get() + u32::from((1..3).contains(&before.len())));
         let (output, _) = lab.run(&arguments, None);
         assert!(output.status.success(), "{fault:?}: {}", message(&output));
         assert_eq!(output.stdout, report, "{fault:?}");
+        let mut after = cached_keys(&lab.files());
+        assert!(after.starts_with(&before), "{fault:?}: {after:?}");
+        // A lost run would have been run, and written, twice.
+        after.sort();
+        assert_eq!(after, all, "{fault:?}: {before:?} were cached");
         lab.clear();
     });
     assert!(faults > 2, "only {faults} faults");
+    assert!(partly.get() > 0, "no fault amid the runs");
 }
 
 /// Regression: a failed allocation could wait for ever for a lock that its own thread held.
