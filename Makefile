@@ -69,7 +69,7 @@ kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of a
 test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
-	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
+	cargo test --release --locked -p roundelay-cli --test all -- command:: faults:: live:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- cake:: formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	cargo test --release --locked -p roundelay-live --test all -- long::random_commands --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds

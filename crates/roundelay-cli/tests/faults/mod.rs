@@ -30,6 +30,9 @@ rate = '500kbit'
 packet_len = 200
 ";
 
+/// A scenario with an objective.
+const OBJECTIVE: &str = include_str!("objective.toml");
+
 /// A paper's plan with one experiment of a few milliseconds.
 const PLAN: &str = include_str!("plan.toml");
 
@@ -62,6 +65,7 @@ impl Lab {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("s.toml"), SCENARIO).unwrap();
         fs::write(folder.join("plan.toml"), PLAN).unwrap();
+        fs::write(folder.join("objective.toml"), OBJECTIVE).unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/fail.c");
         let built = Command::new("cc")
             .args([
@@ -219,6 +223,94 @@ fn every_output_is_whole_or_absent_whatever_fails() {
         lab.clear();
     });
     assert!(faults > 100, "only {faults} faults");
+}
+
+/// Runs a command that writes pages and tables with every fault of every kind. Of its files, only
+/// these count whose bytes `comparable` gives.
+fn pages_are_whole_or_absent(
+    name: &str,
+    arguments: &str,
+    comparable: impl Fn(&Path, Vec<u8>) -> Option<Vec<u8>>,
+) {
+    let Some(lab) = Lab::new(name) else {
+        return;
+    };
+    // Packets of the scenario, for `compare`.
+    let capture = ["simulate", "../s.toml", "-q", "--pcapng", "../calls.pcapng"];
+    assert!(lab.run(&capture, None).0.status.success());
+    let arguments: Vec<_> = arguments.split_whitespace().collect();
+    let pages = || {
+        let mut pages = Files::new();
+        for (path, bytes) in lab.files() {
+            let bytes = comparable(&path, bytes);
+            pages.extend(bytes.map(|bytes| (path, bytes)));
+        }
+        pages
+    };
+    let run = || {
+        lab.clear();
+        let (output, _) = lab.run(&arguments, None);
+        assert!(output.status.success(), "{name}: {}", message(&output));
+        pages()
+    };
+    run();
+    let whole = run();
+    assert!(!whole.is_empty());
+    let faults = all_faults(&lab, &arguments, |fault, output| {
+        check_files(fault, &pages(), &whole, output.status.success());
+    });
+    assert!(faults > 10, "{name}: only {faults} faults");
+}
+
+/// All files count, to the byte.
+fn as_written(_path: &Path, bytes: Vec<u8>) -> Option<Vec<u8>> {
+    Some(bytes)
+}
+
+#[test]
+fn pages_of_a_comparison_are_whole_or_absent() {
+    let arguments = "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --threads 2 \
+                     --html a.html --csv csv --parquet parquet";
+    pages_are_whole_or_absent("compare", arguments, as_written);
+}
+
+#[test]
+fn pages_of_a_replay_are_whole_or_absent() {
+    let arguments = "replay ../s.toml -q --html a.html --markdown a.md --parquet parquet";
+    pages_are_whole_or_absent("replay", arguments, as_written);
+}
+
+#[test]
+fn a_page_of_a_sweep_is_whole_or_absent() {
+    let arguments =
+        "sweep ../s.toml topology.rate=1mbit,2mbit -q --threads 2 --out d --html a.html";
+    // The dataset has a test of its own.
+    let page = |path: &Path, bytes| path.ends_with("a.html").then_some(bytes);
+    pages_are_whole_or_absent("sweep-page", arguments, page);
+}
+
+#[test]
+fn pages_of_several_runs_are_whole_or_absent() {
+    let arguments = "simulate ../s.toml -q --threads 2 --replicas 3 --html a.html --csv csv \
+                     --parquet parquet";
+    pages_are_whole_or_absent("replicas", arguments, as_written);
+}
+
+#[test]
+#[ignore = "a minute of processor time: make test-full"]
+fn pages_of_papers_and_objectives_are_whole_or_absent() {
+    // The cache has a test of its own.
+    let papers = "papers ../plan.toml --threads 2 --cache ../cache --html a.html --markdown a.md \
+                  --parquet a.parquet";
+    pages_are_whole_or_absent("papers", papers, as_written);
+    let objective = "objective ../objective.toml -q --replicas 2 --threads 2 --html a.html \
+                     --markdown a.md";
+    // These pages tell measured times.
+    let without_numbers = |_path: &Path, mut bytes: Vec<u8>| {
+        bytes.retain(|byte| !byte.is_ascii_digit() && *byte != b'.');
+        Some(bytes)
+    };
+    pages_are_whole_or_absent("objective", objective, without_numbers);
 }
 
 /// Runs of a point in a file of a sweep, which has all points or one.
