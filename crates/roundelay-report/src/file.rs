@@ -207,30 +207,49 @@ impl Drop for PartialFile {
     }
 }
 
-/// The flag that keeps the system from following a link at the end of a path.
+/// The flags that keep the system from following a link at the end of a path, and from waiting for a
+/// reader of a named pipe. They change nothing for a regular file.
 #[cfg(unix)]
-const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
+const OPENS_AT_ONCE: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
-/// Opens a file to append to, and makes it if missing. A symbolic link is refused, because a
+/// Opens a regular file to append to, and makes it if missing. Anything else is refused, because a
 /// cache's or a journal's name is known, and whoever may write to its folder could lead it
-/// elsewhere.
+/// elsewhere by a symbolic link, or stop it for ever by a named pipe.
 ///
 /// # Errors
 ///
-/// The operating system's error. For a link, it says that this is one.
+/// The operating system's error. For a link, and for what is no regular file, it says so.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NO_FOLLOW);
-    let is_link = |metadata: fs::Metadata| metadata.is_symlink();
-    options.open(path).map_err(|error| {
-        if fs::symlink_metadata(path).is_ok_and(is_link) {
-            io::Error::other("a symbolic link; expected a file")
-        } else {
-            error
-        }
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, OPENS_AT_ONCE);
+    let opened = options.open(path).and_then(|file| {
+        // A pipe that somebody reads from can be opened, and so can a device.
+        refuse_special(&file.metadata()?)?;
+        Ok(file)
+    });
+    opened.map_err(|error| match fs::symlink_metadata(path) {
+        Ok(found) => refuse_special(&found).err().unwrap_or(error),
+        Err(_) => error,
     })
+}
+
+/// Refuses all but a regular file.
+///
+/// # Errors
+///
+/// What it is instead, and that a file is expected.
+pub fn refuse_special(metadata: &fs::Metadata) -> io::Result<()> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::other(if kind.is_symlink() {
+        "a symbolic link; expected a file"
+    } else {
+        "not a regular file; expected a file"
+    }))
 }
 
 /// The file to replace: where a symbolic link ends, if `path` is one.
@@ -478,6 +497,29 @@ mod tests {
         let mut file = open_to_append(&path).unwrap();
         file.write_all(b"er").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Regression: a sweep waited for ever for a reader of a named pipe in place of its lock.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_under_a_known_name_is_refused_at_once() {
+        let folder = folder("special");
+        let pipe = folder.join(".lock");
+        let made = process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let refused = "not a regular file; expected a file";
+        let message = |path: &Path| open_to_append(path).unwrap_err().to_string();
+        assert_eq!(message(&pipe), refused);
+        // With a reader it could be opened.
+        let mut options = OpenOptions::new();
+        let reader = options.read(true).write(true).open(&pipe).unwrap();
+        assert_eq!(message(&pipe), refused);
+        drop(reader);
+        assert_eq!(message(Path::new("/dev/null")), refused);
+        assert_eq!(message(&folder), refused);
+        let missing = message(Path::new("no-such-folder/.lock"));
+        assert!(missing.contains("os error"), "{missing}");
         fs::remove_dir_all(folder).unwrap();
     }
 
