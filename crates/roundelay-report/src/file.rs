@@ -162,12 +162,13 @@ impl PartialFile {
     }
 
     /// Renames the file to its final name. The bytes are synced to disk first, because some file
-    /// systems detect a full disk only here.
+    /// systems detect a full disk only here. The folder is synced afterwards, because a power
+    /// failure could take the name back.
     ///
     /// # Errors
     ///
     /// The operating system's error, with the file's name. An older file of the same name stays as
-    /// it was.
+    /// it was, unless only the folder could not be synced.
     pub fn finish(mut self) -> Result<(), ReportError> {
         let Some(partial) = self.partial.take() else {
             return self
@@ -184,7 +185,8 @@ impl PartialFile {
                 .map_err(ReportError::file("move into place", &self.path))
         });
         take_off(&partial);
-        moved.inspect_err(|_| remove(&partial))
+        moved.inspect_err(|_| remove(&partial))?;
+        sync_folder(&self.path).map_err(ReportError::file("write", &self.path))
     }
 }
 
@@ -364,15 +366,42 @@ fn host() -> String {
     }
 }
 
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the names in a file's folder safe from a power failure. A folder that this user may write
+/// to but not read cannot be opened, and not every file system can sync a folder: neither is an
+/// error.
+#[cfg(target_os = "linux")]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    let synced = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+    match synced.as_ref().map_err(io::Error::kind) {
+        Err(InvalidInput | PermissionDenied | Unsupported) => Ok(()),
+        _ => synced,
+    }
+}
+
+/// Not every system opens a folder as a file.
+#[cfg(not(target_os = "linux"))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Removes temporary files that killed processes of this machine left in `path`'s folder, for all
 /// outputs. Files stay if they belong to other machines or to running processes.
 fn remove_leftovers(path: &Path) {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     let host = format!(".{}", host());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(folder_of(path))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
         if process_of(&name, &host).is_some_and(|id| id != process::id() && has_ended(id)) {
             remove(&entry.path());

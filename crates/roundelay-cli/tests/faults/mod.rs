@@ -313,6 +313,35 @@ fn pages_of_papers_and_objectives_are_whole_or_absent() {
     pages_are_whole_or_absent("objective", objective, without_numbers);
 }
 
+/// A file has its name once its bytes are on disk, and the run is done once the name is there too.
+#[test]
+fn a_file_is_synced_and_then_its_folder() {
+    let Some(lab) = Lab::new("syncs") else {
+        return;
+    };
+    let arguments = ["simulate", "../s.toml", "-q", "--html", "a.html"];
+    let (output, _) = lab.run(&arguments, None);
+    assert!(output.status.success(), "{}", message(&output));
+    let whole = lab.files();
+    let run = |call, number| {
+        lab.clear();
+        let fault = Fault {
+            call,
+            number,
+            lasts: false,
+        };
+        let (output, has_failed) = lab.run(&arguments, Some(&fault));
+        let files = lab.files();
+        check_files(&fault, &files, &whole, false);
+        (has_failed, output.status.code(), files.len())
+    };
+    assert_eq!(run("sync", 1), (true, Some(1), 0), "the file");
+    assert_eq!(run("sync", 2), (true, Some(1), 1), "its folder");
+    assert_eq!(run("sync", 3), (false, Some(0), 1), "no more");
+    let is_ignored = run("sync of a folder", 1);
+    assert_eq!(is_ignored, (true, Some(0), 1), "a file system that cannot");
+}
+
 /// Runs of a point in a file of a sweep, which has all points or one.
 fn points_in(path: &Path) -> Result<Vec<(String, Vec<SweepRow>)>, String> {
     let mut points = Vec::new();
