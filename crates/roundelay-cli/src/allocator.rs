@@ -87,3 +87,34 @@ fn exit() -> ! {
 fn exit() -> ! {
     std::process::exit(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `make miri` interprets this test, and finds what the contract forbids.
+    #[test]
+    fn memory_has_the_size_and_the_alignment_that_were_asked_for() {
+        for (bytes, alignment) in [(1, 1), (24, 8), (100, 64), (5000, 4096)] {
+            let layout = Layout::from_size_align(bytes, alignment).unwrap();
+            let larger = Layout::from_size_align(3 * bytes, alignment).unwrap();
+            // SAFETY: no size is zero, memory goes back with the layout that it has by then, and
+            // bytes are read within it, after they are written.
+            unsafe {
+                let zeroed = OrExit.alloc_zeroed(layout);
+                assert!((0..bytes).all(|place| zeroed.add(place).read() == 0));
+                let memory = OrExit.alloc(layout);
+                assert_eq!(memory.addr() % alignment, 0);
+                memory.write_bytes(7, bytes);
+                let memory = OrExit.realloc(memory, layout, larger.size());
+                memory.add(bytes).write_bytes(8, 2 * bytes);
+                let expected = |place| if place < bytes { 7 } else { 8 };
+                for place in 0..larger.size() {
+                    assert_eq!(memory.add(place).read(), expected(place));
+                }
+                OrExit.dealloc(memory, larger);
+                OrExit.dealloc(zeroed, layout);
+            }
+        }
+    }
+}

@@ -13,12 +13,14 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
+use roundelay_papers::experiments::Failed;
 use roundelay_papers::judged::Judged;
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::runner::{Runner, Versions};
@@ -383,21 +385,39 @@ fn cache(arguments: &Papers, paper: &Paper) -> Cache {
     if arguments.fresh {
         return Cache::none();
     }
-    let folder = arguments.cache.clone().unwrap_or_else(default_cache);
-    Cache::open(&folder, &paper.slug).unwrap_or_else(|error| {
+    let folder = match &arguments.cache {
+        Some(folder) => Ok(folder.clone()),
+        None => default_cache().map_err(Failed::from),
+    };
+    let opened = folder.and_then(|folder| Cache::open(&folder, &paper.slug));
+    opened.unwrap_or_else(|error| {
         eprintln!("roundelay: {error}; going on without a cache (--cache DIR for another folder)");
         Cache::none()
     })
 }
 
-/// The default folder of the cache: in the user's cache folder, or else in the temporary one.
-fn default_cache() -> PathBuf {
-    let base = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
-        (Some(cache), _) => PathBuf::from(cache),
-        (None, Some(home)) => Path::new(&home).join(".cache"),
-        (None, None) => env::temp_dir(),
+/// The default folder of the cache: in the user's cache folder, or else in a temporary one.
+///
+/// # Errors
+/// Another user may have put the temporary one there, with other results.
+fn default_cache() -> io::Result<PathBuf> {
+    let folder = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
+        (Some(cache), _) => Path::new(&cache).join("roundelay"),
+        (None, Some(home)) => Path::new(&home).join(".cache/roundelay"),
+        (None, None) => temporary_folder()?,
     };
-    base.join("roundelay").join("papers")
+    Ok(folder.join("papers"))
+}
+
+#[cfg(target_os = "linux")]
+fn temporary_folder() -> io::Result<PathBuf> {
+    roundelay_live::control::private_temporary_folder("roundelay", "HOME")
+}
+
+/// Where temporary files of each user have a folder of their own.
+#[cfg(not(target_os = "linux"))]
+fn temporary_folder() -> io::Result<PathBuf> {
+    Ok(env::temp_dir().join("roundelay"))
 }
 
 /// Hashes the file with this program's code, because another build may give other results.

@@ -714,3 +714,40 @@ fn reasons_are_of_the_discipline_examined() {
         text(&planted.stdout)
     );
 }
+
+/// Regression: without a home folder, whoever was first to make the cache in `/tmp` chose its results.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_home_the_cache_is_in_a_folder_that_others_cannot_have_made() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    let folder = Folder::new("homeless");
+    let user = fs::metadata(&folder.0).unwrap().uid();
+    let own = folder.0.join(format!("roundelay-{user}"));
+    let run = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+        command.args(["papers", &folder.path("plan.toml")]);
+        command.env_remove("HOME").env_remove("XDG_CACHE_HOME");
+        let output = command.env("TMPDIR", &folder.0).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr).to_owned()
+    };
+    let cached = || fs::read_dir(own.join("papers")).map_or(0, Iterator::count);
+    assert_eq!(run(), "");
+    assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(cached(), 2, "runs and a lock");
+    assert_eq!(run(), "");
+
+    let expected =
+        format!("expected a folder of user {user} with mode 0700; remove it, or set HOME");
+    let refused = |message: &str| {
+        assert!(message.contains(&expected), "{message}");
+        assert!(message.contains("going on without a cache"), "{message}");
+    };
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
+    refused(&run());
+    let moved = folder.0.join("others");
+    fs::rename(&own, &moved).unwrap();
+    fs::set_permissions(&moved, fs::Permissions::from_mode(0o700)).unwrap();
+    symlink(&moved, &own).unwrap();
+    refused(&run());
+}

@@ -753,6 +753,26 @@ fn links_in_a_dataset_lead_nowhere() {
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
 }
 
+/// Regression: a sweep waited for ever for a reader of a named pipe in place of its lock.
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_in_a_dataset_is_refused_at_once() {
+    let folder = Folder::new("pipes");
+    for (name, prefix) in [
+        (".lock", "d/.lock"),
+        (".journal/1-2/runs.jsonl", "d/.journal"),
+    ] {
+        let pipe = folder.0.join("d").join(name);
+        fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let message = folder.error(&over(&["--out", "d"]), 1);
+        let expected = format!("{prefix}: not a regular file; expected a file");
+        assert!(message.contains(&expected), "{message}");
+        fs::remove_file(pipe).unwrap();
+    }
+}
+
 /// Files of earlier versions, and those of a process killed before or after the one file was
 /// written, are found and become that file.
 #[test]

@@ -73,8 +73,25 @@ fn folder() -> PathBuf {
 
 /// This user's folder where all users have one.
 fn shared_folder() -> PathBuf {
+    in_temporary_folder("roundelay-live")
+}
+
+/// A path with the user's number in the folder where all users have temporary files.
+fn in_temporary_folder(name: &str) -> PathBuf {
     let (user, _) = sys::user_and_group();
-    std::env::temp_dir().join(format!("roundelay-live-{user}"))
+    std::env::temp_dir().join(format!("{name}-{user}"))
+}
+
+/// A folder in the one where all users have temporary files. It is made if missing, and nobody else
+/// may enter it.
+///
+/// # Errors
+/// The operating system's error, or another user may have made the folder or have put files there.
+/// The message advises to set `instead`, an environment variable.
+pub fn private_temporary_folder(name: &str, instead: &str) -> io::Result<PathBuf> {
+    let folder = in_temporary_folder(name);
+    private_folder(&folder, true, instead)?;
+    Ok(folder)
 }
 
 /// Checks the folder that holds a socket. If it lies among other users' folders it must be ours
@@ -84,11 +101,11 @@ fn check_folder(folder: &Path, makes: bool) -> io::Result<()> {
     if folder != shared_folder() {
         return Ok(());
     }
-    private_folder(folder, makes)
+    private_folder(folder, makes, "XDG_RUNTIME_DIR")
 }
 
-/// Checks that only this user may enter a folder.
-fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
+/// Checks that only this user may enter a folder. `makes` asks to make a missing one.
+fn private_folder(folder: &Path, makes: bool, instead: &str) -> io::Result<()> {
     if makes {
         match fs::DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
@@ -104,8 +121,7 @@ fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
     Err(io::Error::new(
         ErrorKind::PermissionDenied,
         format!(
-            "{}: expected a folder of user {user} with mode 0700; remove it, or set \
-             XDG_RUNTIME_DIR",
+            "{}: expected a folder of user {user} with mode 0700; remove it, or set {instead}",
             folder.display()
         ),
     ))
@@ -305,6 +321,7 @@ mod tests {
     #[test]
     fn a_socket_is_only_in_a_folder_that_others_cannot_have_made() {
         let folder = std::env::temp_dir().join(format!("roundelay-control-{}", std::process::id()));
+        let private_folder = |folder: &Path, makes| private_folder(folder, makes, "HOME");
         private_folder(&folder, true).expect("a new folder");
         private_folder(&folder, true).expect("our own folder again");
         let link = folder.join("link");

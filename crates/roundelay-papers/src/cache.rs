@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use roundelay_bench::cpu_seconds;
-use roundelay_report::{open_to_append, replace_file, sealed, unsealed};
+use roundelay_report::{open_to_append, refuse_special, replace_file, sealed, unsealed};
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
@@ -60,12 +60,7 @@ impl Cache {
         fs::create_dir_all(folder)
             .map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
         let _lock = lock(&path).map_err(failed)?;
-        if path.is_symlink() {
-            return Err(failed(std::io::Error::other(
-                "a symbolic link; expected a file",
-            )));
-        }
-        let mut bytes = match fs::read(&path) {
+        let mut bytes = match read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(failed)?,
         };
@@ -147,6 +142,12 @@ impl Cache {
         append(path, &line).map_err(|error| Failed(format!("{}: {error}", path.display())))?;
         Ok(done)
     }
+}
+
+/// Reads a cache. Whatever else has its name may be somebody else's, or never end.
+fn read(cache: &Path) -> std::io::Result<Vec<u8>> {
+    refuse_special(&fs::symlink_metadata(cache)?)?;
+    fs::read(cache)
 }
 
 /// Appends a line to a cache while holding its lock.
@@ -248,6 +249,25 @@ mod tests {
         for cache in [cut, again] {
             assert!(cache.find("one").is_none() && cache.find("three").is_some());
         }
+    }
+
+    /// Regression: a named pipe in place of the cache was read for ever.
+    #[cfg(unix)]
+    #[test]
+    fn a_named_pipe_is_no_cache() {
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-cache-pipe-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["qfq.lock", "qfq.jsonl"] {
+            let pipe = folder.join(name);
+            drop(fs::remove_file(&pipe));
+            let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+            assert!(made.unwrap().success());
+            let Failed(message) = Cache::open(&folder, "qfq").unwrap_err();
+            assert!(message.contains("not a regular file"), "{message}");
+            fs::remove_file(&pipe).unwrap();
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

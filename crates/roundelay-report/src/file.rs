@@ -162,12 +162,13 @@ impl PartialFile {
     }
 
     /// Renames the file to its final name. The bytes are synced to disk first, because some file
-    /// systems detect a full disk only here.
+    /// systems detect a full disk only here. The folder is synced afterwards, because a power
+    /// failure could take the name back.
     ///
     /// # Errors
     ///
     /// The operating system's error, with the file's name. An older file of the same name stays as
-    /// it was.
+    /// it was, unless only the folder could not be synced.
     pub fn finish(mut self) -> Result<(), ReportError> {
         let Some(partial) = self.partial.take() else {
             return self
@@ -184,7 +185,8 @@ impl PartialFile {
                 .map_err(ReportError::file("move into place", &self.path))
         });
         take_off(&partial);
-        moved.inspect_err(|_| remove(&partial))
+        moved.inspect_err(|_| remove(&partial))?;
+        sync_folder(&self.path).map_err(ReportError::file("write", &self.path))
     }
 }
 
@@ -207,30 +209,49 @@ impl Drop for PartialFile {
     }
 }
 
-/// The flag that keeps the system from following a link at the end of a path.
+/// The flags that keep the system from following a link at the end of a path, and from waiting for a
+/// reader of a named pipe. They change nothing for a regular file.
 #[cfg(unix)]
-const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
+const OPENS_AT_ONCE: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
-/// Opens a file to append to, and makes it if missing. A symbolic link is refused, because a
+/// Opens a regular file to append to, and makes it if missing. Anything else is refused, because a
 /// cache's or a journal's name is known, and whoever may write to its folder could lead it
-/// elsewhere.
+/// elsewhere by a symbolic link, or stop it for ever by a named pipe.
 ///
 /// # Errors
 ///
-/// The operating system's error. For a link, it says that this is one.
+/// The operating system's error. For a link, and for what is no regular file, it says so.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NO_FOLLOW);
-    let is_link = |metadata: fs::Metadata| metadata.is_symlink();
-    options.open(path).map_err(|error| {
-        if fs::symlink_metadata(path).is_ok_and(is_link) {
-            io::Error::other("a symbolic link; expected a file")
-        } else {
-            error
-        }
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, OPENS_AT_ONCE);
+    let opened = options.open(path).and_then(|file| {
+        // A pipe that somebody reads from can be opened, and so can a device.
+        refuse_special(&file.metadata()?)?;
+        Ok(file)
+    });
+    opened.map_err(|error| match fs::symlink_metadata(path) {
+        Ok(found) => refuse_special(&found).err().unwrap_or(error),
+        Err(_) => error,
     })
+}
+
+/// Refuses all but a regular file.
+///
+/// # Errors
+///
+/// What it is instead, and that a file is expected.
+pub fn refuse_special(metadata: &fs::Metadata) -> io::Result<()> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::other(if kind.is_symlink() {
+        "a symbolic link; expected a file"
+    } else {
+        "not a regular file; expected a file"
+    }))
 }
 
 /// The file to replace: where a symbolic link ends, if `path` is one.
@@ -345,15 +366,42 @@ fn host() -> String {
     }
 }
 
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the names in a file's folder safe from a power failure. A folder that this user may write
+/// to but not read cannot be opened, and not every file system can sync a folder: neither is an
+/// error.
+#[cfg(target_os = "linux")]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    let synced = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+    match synced.as_ref().map_err(io::Error::kind) {
+        Err(InvalidInput | PermissionDenied | Unsupported) => Ok(()),
+        _ => synced,
+    }
+}
+
+/// Not every system opens a folder as a file.
+#[cfg(not(target_os = "linux"))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Removes temporary files that killed processes of this machine left in `path`'s folder, for all
 /// outputs. Files stay if they belong to other machines or to running processes.
 fn remove_leftovers(path: &Path) {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     let host = format!(".{}", host());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(folder_of(path))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
         if process_of(&name, &host).is_some_and(|id| id != process::id() && has_ended(id)) {
             remove(&entry.path());
@@ -478,6 +526,29 @@ mod tests {
         let mut file = open_to_append(&path).unwrap();
         file.write_all(b"er").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Regression: a sweep waited for ever for a reader of a named pipe in place of its lock.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_under_a_known_name_is_refused_at_once() {
+        let folder = folder("special");
+        let pipe = folder.join(".lock");
+        let made = process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let refused = "not a regular file; expected a file";
+        let message = |path: &Path| open_to_append(path).unwrap_err().to_string();
+        assert_eq!(message(&pipe), refused);
+        // With a reader it could be opened.
+        let mut options = OpenOptions::new();
+        let reader = options.read(true).write(true).open(&pipe).unwrap();
+        assert_eq!(message(&pipe), refused);
+        drop(reader);
+        assert_eq!(message(Path::new("/dev/null")), refused);
+        assert_eq!(message(&folder), refused);
+        let missing = message(Path::new("no-such-folder/.lock"));
+        assert!(missing.contains("os error"), "{missing}");
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -63,7 +63,8 @@ pub use document::Document;
 pub use error::ReportError;
 pub use figures::{Means, figure_text};
 pub use file::{
-    PartialFile, abandon_files, open_to_append, replace_file, try_abandon_files, write_text,
+    PartialFile, abandon_files, open_to_append, refuse_special, replace_file, try_abandon_files,
+    write_text,
 };
 pub use grid::{TableStyle, aligned};
 pub use html::{ItemPage, Page, html, item_html, simulation_html};

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use roundelay::Fault;
-use roundelay_report::{SweepFile, SweepRow, open_to_append};
+use roundelay_report::{SweepFile, SweepRow, open_to_append, refuse_special};
 use roundelay_trace::Stop;
 
 use super::done::Done;
@@ -328,6 +328,7 @@ fn runs_of_journal(journal: &Path) -> io::Result<Vec<Done>> {
     let mut runs = Vec::new();
     for file in entries(journal)? {
         if has_extension(&file, "jsonl") {
+            refuse_special(&fs::metadata(&file)?)?;
             let bytes = fs::read(&file)?;
             let text = String::from_utf8_lossy(&bytes);
             runs.extend(text.lines().filter_map(Done::parse));

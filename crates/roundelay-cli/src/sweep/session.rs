@@ -645,6 +645,7 @@ mod tests {
 
     use super::*;
     use crate::command::{Arguments, Command};
+    use crate::parts::Parts;
     use crate::sweep::folder::files;
     use crate::sweep::run_task;
 
@@ -812,6 +813,33 @@ mod tests {
             run(folder.session(&words, Behaviours::of_program())),
             [3, 1, 0]
         );
+    }
+
+    /// A run that ends with an error after a stop has not failed: the next sweep runs it.
+    #[test]
+    fn a_run_that_a_stop_ends_has_not_failed() {
+        let folder = Folder::new("ended");
+        for (is_stopped, failures) in [(false, 1), (true, 0)] {
+            let mut session = folder.session(&["queue.core=fifo"], Behaviours::of_program());
+            let stop = session.stop.clone();
+            let make = move || {
+                if is_stopped {
+                    stop.request();
+                }
+                Parts {
+                    disciplines: Vec::new(),
+                    controls: Vec::new(),
+                    failure: Box::new(|| Some("the run ended".to_owned())),
+                }
+            };
+            session.parts = Some(OwnParts {
+                make: Arc::new(make),
+                versions: BTreeMap::new(),
+            });
+            let jobs = session.pending().unwrap();
+            session.run(jobs[0]).unwrap();
+            assert_eq!(session.failures(), failures);
+        }
     }
 
     /// Files are written for some points at a time. The journal has the others, whatever ends the

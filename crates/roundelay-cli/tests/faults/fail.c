@@ -1,6 +1,6 @@
 /* Preloaded: makes the n-th call of one kind fail, as a full disk or a machine without memory would.
  *
- * FAIL_CALL:   write, sync, rename, allocation, thread
+ * FAIL_CALL:   write, sync, sync of a folder, rename, allocation, thread, syncfs
  * FAIL_NUMBER: n, from 1
  * FAIL_LASTS:  also every later call fails
  * FAIL_MARK:   a file made when a call has failed: without it there were fewer calls than n
@@ -100,7 +100,15 @@ ssize_t writev(int fd, const struct iovec *parts, int len) {
     return syscall(SYS_writev, fd, parts, len);
 }
 
+static int is_folder(int fd) {
+    struct stat file;
+    return !fstat(fd, &file) && S_ISDIR(file.st_mode);
+}
+
 int fsync(int fd) {
+    /* As on a file system that cannot sync a folder. */
+    if (is_folder(fd) && fails("sync of a folder", EINVAL))
+        return -1;
     return fails("sync", EIO) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 

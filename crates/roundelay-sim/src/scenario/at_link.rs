@@ -33,6 +33,23 @@ impl<'a> AtLink<'a> {
             witness,
         }
     }
+
+    /// What the witness hears of a packet that arrives at a link. None if this is another link, or
+    /// the packet is from another source.
+    fn told(&self, link: LinkId, packet: &Packet<Tag>, state: &PacketState) -> Option<Arrived> {
+        if link != self.link {
+            return None;
+        }
+        let &flow = self.flows.get(&state.flow)?;
+        Some(Arrived {
+            number: state.number,
+            flow,
+            len: packet.len,
+            ecn: packet.ecn,
+            is_bare: is_bare(state),
+            has_place: state.direction == Direction::Forward,
+        })
+    }
 }
 
 /// Whether a packet is a segment that has no data and is no SYN.
@@ -57,18 +74,7 @@ impl Probe for AtLink<'_> {
     }
 
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
-        if link != self.link {
-            return;
-        }
-        if let Some(&flow) = self.flows.get(&state.flow) {
-            let arrived = Arrived {
-                number: state.number,
-                flow,
-                len: packet.len,
-                ecn: packet.ecn,
-                is_bare: is_bare(state),
-                has_place: state.direction == Direction::Forward,
-            };
+        if let Some(arrived) = self.told(link, packet, state) {
             self.witness.arrive(now, arrived);
         }
     }
@@ -123,6 +129,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use roundelay::Rate;
     use roundelay_trace::{PacketFate, PacketRecord, PacketSink};
 
     use super::*;
@@ -168,17 +175,23 @@ to = "right"
 flows = ["1 500\n2 500", "3 100"]
 "#;
 
+    /// The scenario with its slow link and this link's rate.
+    fn behind_the_port() -> (Scenario, LinkId, Rate) {
+        let scenario = Scenario::from_toml("t.toml", SCENARIO, Path::new("")).unwrap();
+        let links = (0..).map(LinkId).zip(scenario.topology.network.links());
+        let mut slow = links.filter(|(_, link)| link.rate.bits_per_second() == 10_000_000);
+        let (link, config) = slow.next().expect("the port");
+        let rate = config.rate;
+        (scenario, link, rate)
+    }
+
     /// Each entry in a list is told under its own number, whichever opens first. A connection's
     /// data and the acknowledgements of its requests are one flow.
     #[test]
     fn entries_are_told_apart() {
-        let scenario = Scenario::from_toml("t.toml", SCENARIO, Path::new("")).unwrap();
-        let network = &scenario.topology.network;
-        let links = (0..).map(LinkId).zip(network.links());
-        let mut slow = links.filter(|(_, link)| link.rate.bits_per_second() == 10_000_000);
-        let (link, config) = slow.next().expect("the port");
+        let (scenario, link, rate) = behind_the_port();
         let numbers = [vec![FlowId(0), FlowId(1)], vec![FlowId(2), FlowId(3)]];
-        let witness = Witness::new(config.rate, 4);
+        let witness = Witness::new(rate, 4);
         let mut probe = AtLink::new(link, &numbers, witness);
         scenario.run_with(1, &mut probe, |_| {}).unwrap();
         let sent = [0, 1, 2, 3].map(|flow| probe.witness.sent_bytes(FlowId(flow)));
@@ -186,6 +199,58 @@ flows = ["1 500\n2 500", "3 100"]
             |bytes: u64, payload: u64| (payload..payload + payload / 10 + 400).contains(&bytes);
         assert!(data(sent[0], 70_000) && data(sent[1], 20_000), "{sent:?}");
         assert_eq!(sent[2..], [1000, 100]);
+    }
+
+    /// Keeps what a witness would hear of arrivals.
+    struct Arrivals<'a> {
+        at_link: AtLink<'a>,
+        told: Vec<Arrived>,
+    }
+
+    impl Probe for Arrivals<'_> {
+        fn opened(&mut self, now: Instant, flow: FlowNumber, opening: Opening) {
+            self.at_link.opened(now, flow, opening);
+        }
+
+        fn arrived(&mut self, _: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
+            self.told.extend(self.at_link.told(link, packet, state));
+        }
+    }
+
+    /// Data has a place in its flow's order. Acknowledgements of what the other end sent are told
+    /// under the same number, are bare and have no place, because they overtake the data.
+    #[test]
+    fn acknowledgements_are_bare_and_have_no_place() {
+        let (scenario, link, rate) = behind_the_port();
+        let numbers = [vec![FlowId(0), FlowId(1)], vec![FlowId(2), FlowId(3)]];
+        let mut probe = Arrivals {
+            at_link: AtLink::new(link, &numbers, Witness::new(rate, 4)),
+            told: Vec::new(),
+        };
+        scenario.run_with(1, &mut probe, |_| {}).unwrap();
+        // The answer to a SYN, and the acknowledgement of a request.
+        let (of_connection, of_datagrams) = (vec![false, true], Vec::new());
+        for (flow, payload, expected) in [
+            (FlowId(0), 70_000, &of_connection),
+            (FlowId(1), 20_000, &of_connection),
+            (FlowId(2), 1000, &of_datagrams),
+            (FlowId(3), 100, &of_datagrams),
+        ] {
+            let (mut bytes, mut others) = (0, Vec::new());
+            for told in probe.told.iter().filter(|told| told.flow == flow) {
+                if told.has_place {
+                    assert!(!told.is_bare, "{told:?}");
+                    bytes += told.len;
+                } else {
+                    others.push(told.is_bare);
+                }
+            }
+            assert!(
+                (payload..payload + payload / 10).contains(&bytes),
+                "{bytes}"
+            );
+            assert_eq!(others, *expected, "{flow:?}: without a place");
+        }
     }
 
     /// Counts dropped packets.
