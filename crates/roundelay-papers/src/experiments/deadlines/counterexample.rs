@@ -14,32 +14,31 @@ pub(super) fn late_with_negative_startup_latency(
     sources: &Sources,
     meter: &Meter,
 ) -> Vec<String> {
-    let time_to_deadline = sources.lifetime().as_secs_f64();
+    let lifetime = sources.lifetime().as_secs_f64();
     let flows = flows(sources, meter);
     let mut numbered = (0_u32..).zip(&flows);
-    let found =
-        numbered.find(|(_, flow)| flow.startup < 0.0 && flow.longest_latency > time_to_deadline);
+    let found = numbered.find(|(_, flow)| flow.startup < 0.0 && flow.longest > lifetime);
     let Some((number, flow)) = found else {
         return Vec::new();
     };
-    let samples = meter.samples.iter().filter(|sample| sample.flow == number);
-    let samples: Vec<_> = samples.collect();
+    let looks = meter.looks.iter().filter(|look| look.flow == number);
+    let looks: Vec<_> = looks.collect();
     let mut trace = vec![format!(
-        "flow {number} ({}): packets are due {time_to_deadline} s after they are made",
+        "flow {number} ({}): packets are due {lifetime} s after they are made",
         plan.types[flow.media].name
     )];
-    for tenth in samples.chunks(samples.len().div_ceil(10).max(1)) {
-        let sample = tenth[tenth.len() - 1];
+    for tenth in looks.chunks(looks.len().div_ceil(10).max(1)) {
+        let look = tenth[tenth.len() - 1];
         trace.push(format!(
             "packet {} of {} is received {:.3} s after it was made",
-            sample.packets,
+            look.packets,
             sources.packets,
-            sample.latency.as_secs_f64()
+            look.latency.as_secs_f64()
         ));
     }
     trace.push(format!(
         "its longest latency is {:.3} s, its startup latency {:.4} s",
-        flow.longest_latency, flow.startup
+        flow.longest, flow.startup
     ));
     trace
 }

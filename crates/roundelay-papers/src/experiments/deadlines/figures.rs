@@ -7,7 +7,7 @@
 //! | `Jain's index` | over flows' throughputs, as the report has it |
 //! | `Jain's index by share` | over flows' throughputs divided by their requested rates |
 //! | `Bennett-Zhang` | of a flow: its throughput over that of a link of its own with the requested rate; over flows also `range` (most - least) and `most over least` |
-//! | `Bennett-Zhang over time` | the same each time that a flow has received a hundredth more of its packets: quantiles over all samples |
+//! | `Bennett-Zhang over time` | the same each time that a flow has received a hundredth more of its packets: quantiles over all looks |
 //! | `startup latency, s` | of a flow: last arrival - packets / rate - start |
 //! | `startup latency as printed, s` | last arrival - packets x rate - start |
 //! | `longest latency, s` | of a flow's packets: how long its receiver has to wait to play without a gap |
@@ -43,7 +43,7 @@ pub(super) struct FlowResult {
     pub(super) startup: f64,
     as_printed: f64,
     /// The packets' longest latency in seconds.
-    pub(super) longest_latency: f64,
+    pub(super) longest: f64,
 }
 
 /// A flow's figure.
@@ -61,7 +61,7 @@ impl FlowResult {
             ratio: bits / life / rate,
             startup: life - bits / rate,
             as_printed: life - f64::from(received.packets) * packets_a_second,
-            longest_latency: received.longest_latency.as_secs_f64(),
+            longest: received.longest.as_secs_f64(),
         }
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Met
     table.spread("startup latency as printed, s", &flows, |flow| {
         flow.as_printed
     });
-    table.spread("longest latency, s", &flows, |flow| flow.longest_latency);
+    table.spread("longest latency, s", &flows, |flow| flow.longest);
     table.types(plan, &flows);
     if plan.curves {
         table.curves(cell.flows, &flows, meter);
@@ -160,10 +160,7 @@ impl Rows<'_> {
         self.tell("packets a decision", packets / meter.decisions as f64);
         self.tell("missed deadlines", meter.missed as f64 / packets);
         let lifetime = sources.lifetime();
-        let in_time = meter
-            .flows
-            .iter()
-            .filter(|flow| flow.longest_latency <= lifetime);
+        let in_time = meter.flows.iter().filter(|flow| flow.longest <= lifetime);
         let in_time = in_time.count();
         self.tell("flows in time", in_time as f64 / meter.flows.len() as f64);
     }
@@ -172,7 +169,7 @@ impl Rows<'_> {
         let lifetime = sources.lifetime().as_secs_f64();
         let late: Vec<_> = flows
             .iter()
-            .filter(|flow| flow.longest_latency > lifetime)
+            .filter(|flow| flow.longest > lifetime)
             .collect();
         let by_rate = late.iter().filter(|flow| flow.startup < 0.0).count();
         self.tell(
@@ -201,7 +198,7 @@ impl Rows<'_> {
         if let Some(index) = jain_index(&ratios) {
             self.tell("Jain's index by share", index);
         }
-        let ratios = sorted(meter.samples.iter().map(|sample| sample.ratio));
+        let looks = sorted(meter.looks.iter().map(|look| look.ratio));
         for (name, fraction) in [
             ("1st percentile", 0.01),
             ("median", 0.5),
@@ -209,7 +206,7 @@ impl Rows<'_> {
         ] {
             self.tell(
                 format!("Bennett-Zhang over time, {name}"),
-                quantile(&ratios, fraction),
+                quantile(&looks, fraction),
             );
         }
         let ratios = sorted(ratios.into_iter());
@@ -246,7 +243,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Adds curves over percent: of flows in ascending order, of samples, of packets.
+    /// Adds curves over percent: of flows in ascending order, of looks, of packets.
     fn curves(&mut self, count: u32, flows: &[FlowResult], meter: &Meter) {
         let figures: [(&str, OfFlow); 5] = [
             ("Bennett-Zhang by rank", |flow| flow.ratio),
@@ -255,7 +252,7 @@ impl Rows<'_> {
             ("startup latency as printed by rank, s", |flow| {
                 flow.as_printed
             }),
-            ("longest latency by rank, s", |flow| flow.longest_latency),
+            ("longest latency by rank, s", |flow| flow.longest),
         ];
         for (figure, value) in figures {
             self.curve(figure, count, &sorted(flows.iter().map(value)));
@@ -263,7 +260,7 @@ impl Rows<'_> {
         self.curve(
             "Bennett-Zhang over time by rank",
             count,
-            &sorted(meter.samples.iter().map(|sample| sample.ratio)),
+            &sorted(meter.looks.iter().map(|look| look.ratio)),
         );
         let points = meter.latencies.cdf(POINTS).into_iter();
         let latencies: Vec<_> = points.map(|(latency, _)| latency.as_secs_f64()).collect();

@@ -6,8 +6,8 @@ use roundelay_metrics::Delays;
 
 use super::sources::Sources;
 
-/// How many samples we take of a flow's service during its life.
-const SAMPLES: u32 = 100;
+/// How often we look at a flow's service during its life.
+const LOOKS: u32 = 100;
 
 /// All that a run measures.
 #[derive(Debug, Clone)]
@@ -17,11 +17,11 @@ pub(super) struct Meter {
     /// Packets received after their deadlines.
     pub(super) missed: u64,
     pub(super) decisions: u64,
-    /// A sample of a flow for each hundredth of its packets received.
-    pub(super) samples: Vec<Sample>,
+    /// One look at a flow for each hundredth of its packets received.
+    pub(super) looks: Vec<Look>,
     lifetime: Duration,
-    /// Packets between two samples of a flow.
-    sample_every: u32,
+    /// Packets between two looks at a flow.
+    look_every: u32,
     /// For each flow: a packet's bits over the rate, and the start.
     requested: Vec<(f64, Instant)>,
 }
@@ -33,12 +33,12 @@ pub(super) struct Received {
     /// When the last packet arrived.
     pub(super) last: Instant,
     /// The packets' longest latency.
-    pub(super) longest_latency: Duration,
+    pub(super) longest: Duration,
 }
 
 /// A flow at a moment in its life.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct Look {
     pub(super) flow: u32,
     /// Packets received.
     pub(super) packets: u32,
@@ -61,9 +61,9 @@ impl Meter {
             latencies: Delays::default(),
             missed: 0,
             decisions: 0,
-            samples: Vec::new(),
+            looks: Vec::new(),
             lifetime: sources.lifetime(),
-            sample_every: sources.packets.div_ceil(SAMPLES),
+            look_every: sources.packets.div_ceil(LOOKS),
             requested,
         }
     }
@@ -77,17 +77,17 @@ impl Meter {
         let flow = &mut self.flows[packet.flow.index()];
         flow.packets += 1;
         flow.last = at;
-        flow.longest_latency = flow.longest_latency.max(latency);
-        if flow.packets.is_multiple_of(self.sample_every) {
-            self.sample(packet.flow.0, latency);
+        flow.longest = flow.longest.max(latency);
+        if flow.packets.is_multiple_of(self.look_every) {
+            self.look(packet.flow.0, latency);
         }
     }
 
-    fn sample(&mut self, number: u32, latency: Duration) {
+    fn look(&mut self, number: u32, latency: Duration) {
         let (interval, start) = self.requested[number as usize];
         let Received { packets, last, .. } = self.flows[number as usize];
         let ratio = f64::from(packets) * interval / last.since(start).as_secs_f64().max(interval);
-        self.samples.push(Sample {
+        self.looks.push(Look {
             flow: number,
             packets,
             latency,

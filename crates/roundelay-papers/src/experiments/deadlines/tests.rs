@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::Seed;
 use toml::Table;
 
-use super::meter::Sample;
+use super::meter::Look;
 use super::*;
 use crate::experiments::Row;
 
@@ -30,14 +30,9 @@ fn plan(changes: &str) -> Deadlines {
     table.try_into().unwrap()
 }
 
-/// For a run: samples in order of arrival (one for each of 100 packets), with latencies and ratios;
+/// For a run: looks in order of arrival (one for each of 100 packets), with latencies and ratios;
 /// end times of flows; number of decisions.
-fn order(
-    plan: &Deadlines,
-    discipline: &str,
-    flows: u32,
-    seed: u64,
-) -> (Vec<Sample>, Vec<u64>, u64) {
+fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look>, Vec<u64>, u64) {
     let cell = Cell {
         column: String::new(),
         flows,
@@ -53,7 +48,7 @@ fn order(
         .run(&mut scheduler, &mut Sources::draw(plan, flows, seed))
         .unwrap();
     (
-        meter.samples,
+        meter.looks,
         meter
             .flows
             .iter()
