@@ -221,7 +221,7 @@ fn a_usage_error_names_what_is_legal() {
         ),
         (
             &["--rate", "1mbit", "fq_codel targte 5ms"],
-            &["did you mean 'target'?", "it has flows, quantum"],
+            &["did you mean 'target'?", ": flows, quantum"],
         ),
         (
             &["--rate", "1mbit", "--flow-by", "colour"],

@@ -82,7 +82,7 @@ fn values_of_options_have_the_fault_of_their_parser() {
             "--framing <NAME>",
             "x",
             "x",
-            "none, atm or ptm",
+            "none, atm, ptm",
             "",
         ),
         (
