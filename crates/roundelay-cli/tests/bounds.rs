@@ -465,7 +465,7 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         ),
         (
             flow("[[hop]]\ndiscipline = \"fairest\""),
-            vec!["FILE:4:", "fairest", "expected one of fifo"],
+            vec!["FILE:4:", "fairest': fifo", "no discipline"],
         ),
         (
             flow("[[hop]]\ndelay = \"5 parsecs\""),
