@@ -1,16 +1,20 @@
-//! `roundelay compare` as WebAssembly: a capture and arguments in, the command's table, report and
-//! JSON out, for the page with comparisons in a browser.
+//! `roundelay compare` as WebAssembly, for the page that compares disciplines in a browser. It
+//! takes a capture and arguments, and gives the command's table, report and JSON.
 //!
-//! [`compare`] reads a capture and the arguments of a [`Request`]. Results and messages equal
-//! the command's with `--no-cost`.
+//! [`compare`] reads a capture and the arguments in a [`Request`]. Results and messages equal the
+//! command's with `--no-cost`.
 //!
-//! The module exports six functions and the memory. `room(bytes)` gives the address for a request
-//! in JSON. `answer()` compares, and returns the length of the answer, at `answer_at()`: `{"text":
-//! ..}`, with `broken` if a bound was broken, or `{"error": ..}`. Afterwards `report()` and
-//! `figures()` return the lengths of the HTML report and of the JSON, at the same address, and
-//! `disciplines()` that of the list of disciplines, for the page. The module imports one function,
-//! `capture.read(address, bytes)`: JavaScript copies the next bytes of the capture there and
-//! returns their number, 0 at the end or -1 for an unreadable file.
+//! The module exports six functions and the memory. `room(bytes)` gives the address where the page
+//! writes a request in JSON. `answer()` compares and returns the answer's length. The answer is
+//! `{"text": .., "broken": ..}` or `{"error": ..}`, and `broken` is null unless a discipline broke
+//! a proven bound. Afterwards `report()` and `figures()` return the lengths in bytes of the HTML
+//! report and the JSON. `disciplines()` returns the length of a list of the disciplines, so that
+//! the page can offer them. After each of these four calls, `answer_at()` gives the address, which
+//! may have changed.
+//!
+//! The module imports one function, `capture.read(address, bytes)`. JavaScript copies the capture's
+//! next bytes to the address and returns how many these are: 0 at the end, or -1 if it cannot read
+//! the file.
 
 mod request;
 
@@ -26,7 +30,7 @@ use serde_json::json;
 /// Compares disciplines on a capture.
 ///
 /// # Errors
-/// An argument or the capture is wrong; the message is the command's.
+/// An argument or the capture is wrong. The message is the command's.
 pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result<Advised, String> {
     let options = request.options()?;
     let capture =
@@ -40,7 +44,7 @@ pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result
     ))
 }
 
-/// The command line that the page stands for, if the page says which.
+/// The command line that the page stands for, if the page gives its words.
 fn command(request: &Request) -> Option<String> {
     if request.words.is_empty() {
         return None;
@@ -53,7 +57,7 @@ fn command(request: &Request) -> Option<String> {
     Some(command)
 }
 
-/// The printed table.
+/// The table as the command prints it.
 pub fn text(request: &Request, advised: &Advised) -> String {
     if request.wide {
         return table(
@@ -74,7 +78,7 @@ pub fn text(request: &Request, advised: &Advised) -> String {
     )
 }
 
-/// All disciplines with a sentence on each, and the disciplines compared by default.
+/// All disciplines, each with a sentence about it, and those compared by default.
 pub fn disciplines() -> String {
     let mut all = Vec::new();
     for discipline in AnyDiscipline::all() {
@@ -84,8 +88,8 @@ pub fn disciplines() -> String {
     json!({ "all": all, "default": DEPLOYED }).to_string()
 }
 
-/// Exports called from JavaScript, and the import for reading the capture. Names of exports and
-/// declarations of imports count as unsafe. The code itself is safe.
+/// The exports that JavaScript calls, and the import that reads the capture. Rust counts exports'
+/// names and imports' declarations as unsafe, but the code itself is safe.
 #[cfg(target_arch = "wasm32")]
 #[allow(
     unsafe_code,
@@ -109,11 +113,11 @@ mod exports {
 
     #[link(wasm_import_module = "capture")]
     unsafe extern "C" {
-        /// Copies at most this number of bytes of the capture to the address.
+        /// Copies at most this many bytes of the capture to the address.
         safe fn read(address: *mut u8, bytes: usize) -> i32;
     }
 
-    /// The capture, open in JavaScript.
+    /// The capture that JavaScript has opened.
     struct Opened;
 
     impl Read for Opened {
@@ -123,7 +127,7 @@ mod exports {
         }
     }
 
-    /// Makes room for a request of this length in bytes. Returns the address.
+    /// Makes room for a request of this many bytes, and returns the address.
     #[unsafe(no_mangle)]
     extern "C" fn room(bytes: usize) -> *mut u8 {
         REQUEST.with_borrow_mut(|request| {
@@ -133,7 +137,7 @@ mod exports {
         })
     }
 
-    /// Answers the request. Returns the length of the answer in bytes.
+    /// Answers the request, and returns the answer's length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn answer() -> usize {
         ADVISED.set(None);
@@ -149,7 +153,7 @@ mod exports {
         keep(answer.to_string())
     }
 
-    /// The request, and the comparison that it asks for.
+    /// Reads the request and makes its comparison.
     fn compared() -> Result<(Request, Advised), String> {
         let request: Request = REQUEST
             .with_borrow(|request| serde_json::from_slice(request))
@@ -158,7 +162,8 @@ mod exports {
         Ok((request, advised))
     }
 
-    /// The HTML report of the last comparison. Returns the length in bytes.
+    /// Makes the HTML report of the last comparison and returns its length in bytes. 0 if there is
+    /// none.
     #[unsafe(no_mangle)]
     extern "C" fn report() -> usize {
         keep(
@@ -168,7 +173,7 @@ mod exports {
         )
     }
 
-    /// The last comparison as JSON. Returns the length in bytes.
+    /// Makes the last comparison's JSON and returns its length in bytes. 0 if there is none.
     #[unsafe(no_mangle)]
     extern "C" fn figures() -> usize {
         keep(
@@ -178,13 +183,13 @@ mod exports {
         )
     }
 
-    /// The list of disciplines. Returns the length in bytes.
+    /// Lists the disciplines and returns the list's length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn disciplines() -> usize {
         keep(list())
     }
 
-    /// The address of the answer.
+    /// The address of what the last call made. It changes, so ask after each call.
     #[unsafe(no_mangle)]
     extern "C" fn answer_at() -> *const u8 {
         ANSWER.with_borrow(|answer| answer.as_ptr())

@@ -1,5 +1,5 @@
-//! Request of the compare page: the arguments of `roundelay compare` as texts, with the command's
-//! checks and messages.
+//! Request from the compare page: texts for the arguments of `roundelay compare`. Checks and
+//! messages are the command's.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -15,13 +15,13 @@ use roundelay_trace::{
 };
 use serde::Deserialize;
 
-/// Legal numbers of separate flows, as of `--max-flows`.
+/// How many separate flows are legal, as for `--max-flows`.
 const MAX_FLOWS: RangeInclusive<usize> = 1..=1_000_000;
-/// Legal numbers of runs with further seeds, as of `--seeds`.
+/// How many runs with consecutive seeds are legal, as for `--seeds`.
 const SEEDS: RangeInclusive<u16> = 1..=1000;
 
-/// The arguments as texts: each as in the command's option of the same name. Empty texts count
-/// as options left out.
+/// The arguments as texts, each written as for the command's option with the same name. If a text
+/// is empty, the option is left out.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
@@ -29,7 +29,7 @@ pub struct Request {
     pub name: String,
     /// `--rate`.
     pub rate: String,
-    /// The disciplines; none for those of Linux, unless there are trees.
+    /// The disciplines. If there are none and no trees either, those of Linux.
     pub disciplines: Vec<String>,
     /// Files of `--tree`.
     pub trees: Vec<File>,
@@ -75,9 +75,10 @@ pub struct Request {
     pub seeds: String,
     /// `--wide`.
     pub wide: bool,
-    /// The words of the command that does the same, without the program's name.
+    /// The words of the command that does the same, but without the program's name. Empty if the
+    /// page has none.
     pub words: Vec<String>,
-    /// Columns of the table, as the command reads them from `COLUMNS`; none for 100.
+    /// The table's columns, as the command reads them from `COLUMNS`. If None, 100.
     pub columns: Option<u16>,
 }
 
@@ -87,15 +88,15 @@ pub struct Request {
 pub struct File {
     /// The file's name, for messages.
     pub name: String,
-    /// The content.
+    /// The file's text.
     pub text: String,
 }
 
 impl Request {
-    /// The options of the comparison. Costs are not measured: WebAssembly has no clock.
+    /// The comparison's options. Costs are not measured, because WebAssembly has no clock.
     ///
     /// # Errors
-    /// An argument is wrong; the message is the command's.
+    /// An argument is wrong. The message is the command's.
     pub fn options(&self) -> Result<Options, String> {
         if self.rate.is_empty() {
             return Err(
@@ -130,8 +131,8 @@ impl Request {
         options.span = self.span()?;
         let Mtu(mtu) = option("--mtu <BYTES>", &self.mtu, parse_mtu)?.unwrap_or_default();
         options.mtu = mtu;
-        // As in the command: packets in the order of their times, impossible times and lengths
-        // mended.
+        // The command does the same: it sorts packets by time and mends impossible times and
+        // lengths.
         options.adapts = true;
         options.measure_cost = false;
         Ok(options)
@@ -170,7 +171,8 @@ impl Request {
         Ok(direction.unwrap_or_default().choose(selection))
     }
 
-    /// The rules of `--weight` in their order, then those of the file.
+    /// The rules from `--weight` in their order, then those from the file, because the first match
+    /// counts.
     fn weight_rules(&self) -> Result<WeightRules, String> {
         let mut rules = Vec::new();
         for text in &self.weight {
@@ -198,7 +200,7 @@ impl Request {
     }
 }
 
-/// A value of an argument; the error is worded as on the command line.
+/// Parses an argument's value. The error is worded as on the command line.
 fn value<T, E: Display>(
     argument: &str,
     text: &str,

@@ -1,4 +1,5 @@
-//! Audit of a scheduler: a record of all packets, compared with the scheduler after each call.
+//! Audits a scheduler: keeps a record of all packets and compares the scheduler with it after each
+//! call.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,7 +27,7 @@ pub enum Operation {
     Dequeue,
     /// The buffer asks for a packet to drop.
     Evict,
-    /// Time passes.
+    /// Time passes, without a call.
     Wait(Duration),
     /// A flow is added or changed.
     SetFlow {
@@ -45,13 +46,14 @@ pub enum Operation {
 /// A violation of the scheduler contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// The scheduler returned a packet not in its queue: returned before, or never enqueued.
+    /// The scheduler returned a packet that it did not hold, because it had returned the packet
+    /// before or never got it.
     #[error("packet {0} left the queue twice, or never entered")]
     NotHeld(Serial),
-    /// A packet was changed in the queue.
+    /// A packet changed in the queue, apart from ECN's mark.
     #[error("packet {0} was changed in the queue")]
     Altered(Serial),
-    /// A packet left before an earlier packet of its flow, which was overtaken or lost.
+    /// A packet left before an earlier packet in its flow. The earlier one was overtaken or lost.
     #[error(
         "packet {packet} left before packet {before} of its flow, which came earlier: overtaken \
          or lost"
@@ -59,32 +61,33 @@ pub enum Violation {
     Reordered {
         /// The packet that left.
         packet: Serial,
-        /// The oldest packet of the flow that has not left.
+        /// The flow's oldest packet that has not left.
         before: Serial,
     },
-    /// The backlog is not arrivals less departures and drops.
+    /// The backlog differs from arrivals less departures and drops.
     #[error("the backlog is {told:?}, arrivals less departures are {expected:?}")]
     WrongBacklog {
-        /// The scheduler's backlog.
+        /// The backlog that the scheduler reports.
         told: Backlog,
         /// Arrivals less departures and drops.
         expected: Backlog,
     },
-    /// No packet and no `ready_at` time although packets wait.
+    /// `dequeue` returned no packet although packets wait, and `ready_at` gives no later time.
     #[error("no packet was dequeued although packets wait, and ready_at names no later time")]
     Idle,
-    /// No packet evicted although packets wait.
+    /// `evict` returned no packet although packets wait.
     #[error("evict returned no packet although packets wait")]
     GaveNothingUp,
-    /// A refused packet was returned changed.
+    /// A refused packet came back changed.
     #[error("packet {0} was refused and came back changed")]
     AlteredRefused(Serial),
-    /// A legal setting was refused.
+    /// The scheduler refused a legal setting.
     #[error("a legal setting of a flow was refused")]
     RefusedSetting,
 }
 
-/// A packet whose priority, slack and deadline follow from one byte: 0 for none, 255 for extremes.
+/// Makes a packet whose priority, slack and deadline follow from one byte. If the byte is 0, they
+/// keep their defaults. 255 gives extremes.
 pub fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgency: u8) -> Packet<T> {
     let packet = Packet::new(flow, len, payload);
     let millis = i64::from(urgency) * 1_000_000_000;
@@ -105,7 +108,7 @@ pub fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgency: u8) 
     }
 }
 
-/// The result of a call.
+/// What happened to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The packet was dequeued.
@@ -118,7 +121,7 @@ pub enum Event {
     Refused(Serial),
 }
 
-/// A scheduler with a record of its packets.
+/// A scheduler with a record of the packets that it holds.
 pub struct Audited<S> {
     scheduler: S,
     invariants: DebugCheck,
@@ -131,7 +134,8 @@ pub struct Audited<S> {
 }
 
 impl<S: Scheduler<Serial>> Audited<S> {
-    /// `reorders`: whether packets of a flow may leave out of order.
+    /// Begins with an empty queue at time 0. `reorders` says whether packets of a flow may leave
+    /// out of order.
     pub fn new(scheduler: S, reorders: bool) -> Self {
         let waiting = BTreeMap::new();
         let backlog = Backlog::default();
@@ -148,22 +152,23 @@ impl<S: Scheduler<Serial>> Audited<S> {
         }
     }
 
-    /// The events of all calls.
+    /// The events of all calls so far.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The scheduler.
+    /// The scheduler under audit.
     pub fn scheduler(&self) -> &S {
         &self.scheduler
     }
 
-    /// Mutable access to the scheduler, to change its parameters.
+    /// The scheduler, so that a test can change its parameters.
     pub fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }
 
-    /// Executes one operation, and checks all visible effects and, in debug builds, the invariants.
+    /// Executes one operation and checks all visible effects. Debug builds also check the
+    /// invariants, but not after each call when the state is large ([`DebugCheck`]).
     ///
     /// # Errors
     /// The scheduler breaks the contract.
@@ -203,7 +208,8 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.drain()
     }
 
-    /// Dequeues until the queue is empty: each recorded packet must come out.
+    /// Dequeues until the queue is empty, because each recorded packet must come out. If the
+    /// scheduler idles, time passes.
     ///
     /// # Errors
     /// The scheduler breaks the contract.
@@ -215,7 +221,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
         Ok(())
     }
 
-    /// Marks a packet number as used, without a call.
+    /// Skips a packet number, so that later packets keep theirs. The scheduler gets no call.
     pub fn skip_serial(&mut self) {
         self.next += 1;
     }
@@ -294,7 +300,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
         Ok(())
     }
 
-    /// Takes a packet that has left the scheduler from those that it holds, and checks that it came
+    /// Removes a packet from the record because it has left the scheduler, and checks that it came
     /// back unchanged but for ECN's mark.
     fn take_held(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
         let not_held = Violation::NotHeld(packet.payload);

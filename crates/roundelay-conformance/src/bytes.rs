@@ -1,4 +1,4 @@
-//! Fuzzer input: any bytes, read as a discipline and a sequence of calls.
+//! Fuzzer input: decodes any bytes into a discipline and a sequence of calls.
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Control, Seed};
@@ -6,7 +6,7 @@ use roundelay::{Duration, Ecn, FlowConfig, QueueSpec};
 
 use crate::audit::{Audited, Operation, Violation};
 
-/// Settings besides the defaults, for limits, collisions and small quanta.
+/// Settings besides the defaults, so that limits, collisions and small quanta occur.
 const SPECS: &[&str] = &[
     "afq quantum 1b",
     "afq quantum 3kb",
@@ -73,7 +73,7 @@ const SPECS: &[&str] = &[
     "cake flowblind besteffort rtt 10us",
 ];
 
-/// Settings with which a discipline waits for a later time although it holds packets.
+/// Settings that make a discipline wait for a later time although it holds packets.
 const IDLING: &[&str] = &[
     "tbf rate 100mbit burst 2kb",
     "tbf rate 100mbit burst 64kb peakrate 1gbit mtu 9000",
@@ -81,8 +81,9 @@ const IDLING: &[&str] = &[
     "fq maxrate 200mbit low_rate_threshold unlimited flow_limit 5",
 ];
 
-/// The disciplines that shape, with settings that make them wait: see
-/// [`Scheduler::ready_at`](roundelay::Scheduler::ready_at). No others of [`subjects`] do.
+/// The disciplines that shape, with settings that make them wait
+/// ([`Scheduler::ready_at`](roundelay::Scheduler::ready_at)). No other discipline in [`subjects`]
+/// waits.
 pub fn idling() -> Vec<AnyDiscipline> {
     let mut idling = Vec::new();
     for text in IDLING {
@@ -96,8 +97,8 @@ fn discipline(text: &str) -> AnyDiscipline {
     spec.discipline
 }
 
-/// The disciplines of the registry with their defaults, and with settings for limits, collisions
-/// and small quanta.
+/// All disciplines in the registry: first with their defaults, then with settings that bring
+/// limits, collisions and small quanta.
 pub fn subjects() -> Vec<AnyDiscipline> {
     let mut subjects = AnyDiscipline::all();
     for text in SPECS {
@@ -106,9 +107,10 @@ pub fn subjects() -> Vec<AnyDiscipline> {
     subjects
 }
 
-/// Decodes a discipline and its operations. The first line is the discipline's text, as seeds have
-/// it, so that a new discipline changes no seed. Where there is no such line, as in most of what a
-/// fuzzer makes of it, the first byte selects the discipline. The next byte is the number of flows.
+/// Decodes a discipline and its operations. The first line is the discipline's text. Seeds name
+/// their discipline this way, so a new discipline changes no seed. But most of what a fuzzer makes
+/// from a seed has no such line, and then the first byte selects the discipline. The next byte sets
+/// the number of flows, 1 to 16.
 fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     let mut subjects = subjects();
     subjects.extend(idling());
@@ -126,7 +128,7 @@ fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     )
 }
 
-/// The index of the discipline that the first line names, and the bytes behind the line.
+/// The index of the discipline that the first line names, and the bytes after the line.
 fn named<'a>(subjects: &[AnyDiscipline], data: &'a [u8]) -> Option<(usize, &'a [u8])> {
     for (index, subject) in subjects.iter().enumerate() {
         let line = format!("{subject}\n");
@@ -137,7 +139,7 @@ fn named<'a>(subjects: &[AnyDiscipline], data: &'a [u8]) -> Option<(usize, &'a [
     None
 }
 
-/// Half of all operations are arrivals, a quarter departures.
+/// Decodes one operation. Half of all operations are arrivals, a quarter departures.
 fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operation> {
     let kind = bytes.next()?;
     let mut next = || bytes.next().unwrap_or(0);
@@ -166,21 +168,21 @@ fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operati
     })
 }
 
-/// A packet's length, of one of 16 classes.
+/// A packet's length. There are 16 classes, so that edges are frequent.
 fn len(class: u8, byte: u8) -> u32 {
     let byte = u32::from(byte);
     match class {
         0 => 0,
         1 => 1,
-        // Usual ones: 64 to 1514 bytes.
+        // Usual frames: 64 to 1514 bytes.
         2..=8 => 64 + byte * 1450 / 255,
-        // All up to 65,535 bytes.
+        // Multiples of 257, up to 65,535 bytes.
         9..=11 => byte * 257,
         12 => FlowConfig::MAX_PACKET_LEN,
-        // Too long, by little and by so much that sums overflow.
+        // Too long, either by at most 255 bytes or by so much that sums overflow.
         13 => FlowConfig::MAX_PACKET_LEN + byte,
         14 => u32::MAX - byte,
-        // Short ones.
+        // Short packets.
         _ => byte,
     }
 }
@@ -198,8 +200,9 @@ fn config(weight: u8, len: u8) -> FlowConfig {
     }
 }
 
-/// Runs the calls; debug builds and the fuzzer's builds check the invariants after each. A
-/// violation comes with the number of its operation.
+/// Runs the calls and checks the contract. Debug builds and the fuzzer's builds also check the
+/// invariants during the calls, and all builds check them once before the drain. A violation comes
+/// with the number of its operation.
 fn run(discipline: &AnyDiscipline, operations: &[Operation]) -> Result<(), (usize, Violation)> {
     let mut audited = Audited::new(
         discipline.build(Seed::new(1)).expect("legal parameters"),
@@ -216,7 +219,7 @@ fn run(discipline: &AnyDiscipline, operations: &[Operation]) -> Result<(), (usiz
         .map_err(|violation| (operations.len(), violation))
 }
 
-/// Runs the calls that the bytes describe.
+/// Decodes the bytes, runs the calls and checks the contract.
 ///
 /// # Panics
 /// The discipline breaks its contract or its invariants.

@@ -1,4 +1,5 @@
-//! Random calls of a scheduler, for the conformance check: the same seed gives the same calls.
+//! Random calls for the conformance check. The same seed gives the same calls, so every fault can
+//! be repeated.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -6,18 +7,18 @@ use roundelay::{Duration, Ecn, FlowConfig};
 
 use crate::audit::Operation;
 
-/// The mix of calls.
+/// Which calls are frequent, and with what flows and lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
-    /// Up to four flows, lengths of frames.
+    /// Up to four flows with frames of usual lengths.
     FewFlows,
-    /// Two hundred flows that come and go.
+    /// Two hundred flows, which come and go.
     ManyFlows,
     /// Lengths at the edges: 0, 1, 64 KB and beyond.
     OddLengths,
-    /// Weights and longest packets change all the time.
+    /// Weights and maximum lengths change all the time.
     Restless,
-    /// The buffer is full all the time.
+    /// Evictions all the time, because the buffer is full.
     Overflowing,
 }
 
@@ -48,7 +49,7 @@ impl Mix {
         }
     }
 
-    /// Of a hundred calls: changes of flows (set or removed), and evictions.
+    /// How many in a hundred calls change a flow (set or remove it), and how many evict.
     const fn rare(self) -> (u32, u32) {
         match self {
             Self::Restless => (30, 5),
@@ -58,7 +59,7 @@ impl Mix {
     }
 }
 
-/// `count` calls in phases of growing and shrinking backlog.
+/// Makes `count` calls. The backlog grows and shrinks in phases.
 pub fn operations(mix: Mix, seed: u64, count: usize) -> Vec<Operation> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut swells = true;

@@ -1,4 +1,4 @@
-//! Check of a discipline: all mixes of random calls, several seeds, by value and by handle.
+//! Checks a discipline: random calls of all mixes, with several seeds, by value and by handle.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,18 +12,18 @@ use roundelay::{Arena, ConfigError, FlowId, Instant, Packet, Scheduler};
 use crate::audit::{Audited, Event, Operation, Violation};
 use crate::calls::{Mix, operations};
 
-/// Calls in a run.
+/// Calls in a round. A run has two rounds.
 const LENGTH: usize = 3_000;
-/// Seeds of the calls of each mix.
+/// How many seeds each mix gets.
 const SEEDS: u64 = 6;
-/// Slots of the arena by handle: 2^12, in scattered order.
+/// The arena by handle has 2^12 slots in scattered order.
 const SLOT_BITS: u32 = 12;
 
-/// A broken contract: the calls that show the fault, and the fault. [`check_run`] repeats the calls
-/// of a mix and a seed.
+/// A broken contract, with the calls that show it. To debug a fault, [`check_run`] repeats the
+/// calls for its mix and seed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// The configuration builds no scheduler.
+    /// The configuration is illegal, so there is no scheduler.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A call broke the contract.
@@ -35,16 +35,16 @@ pub enum Broken {
         mix: Mix,
         /// The seed of the calls.
         seed: u64,
-        /// The number of the call, from 0, in two rounds of 3,000. A round ends with dequeues until
-        /// the queue is empty; a fault there has the number of the next call.
+        /// The number of the call, from 0, over two rounds of 3,000. A round ends with dequeues
+        /// until the queue is empty. If the fault is there, this is the number of the next call.
         call: usize,
         /// The call.
         operation: Operation,
         /// The fault.
         violation: Violation,
     },
-    /// The scheduler panicked: an index out of range, a failed check of invariants, or a handle
-    /// that does not wait.
+    /// The scheduler panicked, because an index was out of range, a check of invariants failed, or
+    /// it gave a handle that does not wait.
     #[error("{way}, mix {mix:?}, seed {seed}, call {call}: panic: {message}")]
     Panicked {
         /// The scheduler that got the calls.
@@ -58,7 +58,7 @@ pub enum Broken {
         /// The panic's message.
         message: String,
     },
-    /// Two schedulers with the same seed and the same calls gave other packets.
+    /// Two schedulers with the same seed and the same calls gave different packets.
     #[error("{one} and {other}, mix {mix:?}, seed {seed}: event {event} differs")]
     Differs {
         /// The first scheduler.
@@ -72,26 +72,26 @@ pub enum Broken {
         /// The number of the first event that differs, from 0.
         event: usize,
     },
-    /// Nothing was ever sent.
+    /// No packet was ever sent in a mix.
     #[error("no packet was sent in mix {0:?}")]
     Silent(Mix),
-    /// A burst gave other packets than single calls.
+    /// Bursts and single calls gave different packets.
     #[error(
         "enqueue_burst or dequeue_burst gives other packets than single calls, from packet {0} on"
     )]
     Burst(usize),
 }
 
-/// How a scheduler of a run was made, and its calls.
+/// How a run's scheduler was made, and which calls it gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// [`AnyDiscipline::build`].
     Build,
-    /// [`AnyDiscipline::build`], with the same seed, a second time.
+    /// [`AnyDiscipline::build`] a second time, with the same seed.
     BuildAgain,
     /// [`AnyDiscipline::build_by_handle`] in an [`Arena`] with slots in scattered order.
     ByHandle,
-    /// [`AnyDiscipline::build`]; packets that the first run refused do not arrive.
+    /// [`AnyDiscipline::build`], but packets that the first run refused do not arrive.
     WithoutRefused,
 }
 
@@ -106,10 +106,11 @@ impl fmt::Display for Way {
     }
 }
 
-/// Events of all runs of a check.
+/// How much a check has seen. Runs of the same calls count once, and the last dequeues that empty
+/// the queue are no calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Calls.
+    /// Calls made.
     pub calls: usize,
     /// Packets dequeued.
     pub sent: usize,
@@ -145,20 +146,21 @@ impl AddAssign for Checked {
     }
 }
 
-/// Runs random calls on schedulers of the discipline and checks the contract after each call:
+/// Makes random calls on the discipline's schedulers and checks the contract after each call:
 ///
-/// - packets and bytes are conserved, and packets return unchanged but for ECN's mark;
-/// - packets of a flow leave in order, unless the discipline says otherwise;
-/// - a backlogged scheduler sends, or names the time at which a packet may leave;
-/// - a scheduler that was drained keeps the contract in a second round of the same calls;
-/// - a refusal changes nothing, unless the discipline has a timer;
-/// - the same seed and the same calls give the same packets, by value and by handle;
-/// - bursts equal single calls.
+/// - Packets and bytes are conserved, and packets return unchanged but for ECN's mark.
+/// - A flow's packets leave in order, unless the discipline says otherwise.
+/// - While packets wait, the scheduler sends or gives the time when a packet may leave.
+/// - After a drain, the scheduler keeps the contract in a second round of the same calls.
+/// - A refusal changes nothing, unless the discipline has a timer.
+/// - The same seed and the same calls give the same packets, by value and by handle.
+/// - Bursts give the same packets as single calls.
 ///
-/// Not checked: the order among flows, fairness, and what a drained scheduler remembers.
+/// It does not check the order among flows, fairness, or what a drained scheduler remembers.
 ///
 /// # Errors
-/// The first broken rule, with the calls that show the fault. The message of a panic also goes to
+/// The first broken rule, with the calls that show the fault. If the scheduler panics, the message
+/// also goes to the panic hook, so by default to standard error.
 /// the panic hook, so to standard error by default.
 pub fn check(discipline: &AnyDiscipline) -> Result<Checked, Broken> {
     let mut checked = Checked::default();
@@ -175,7 +177,8 @@ pub fn check(discipline: &AnyDiscipline) -> Result<Checked, Broken> {
     Ok(checked)
 }
 
-/// The part of [`check`] with this mix and this seed of calls: for a debugger, after a fault.
+/// Runs the part of [`check`] with this mix and this seed of calls, so that a debugger can follow a
+/// fault.
 ///
 /// # Errors
 /// The first broken rule.
@@ -212,7 +215,7 @@ fn accepted(events: &[Event]) -> Vec<Event> {
         .collect()
 }
 
-/// The calls of a run.
+/// A run's calls.
 struct Run {
     mix: Mix,
     seed: u64,
@@ -221,8 +224,8 @@ struct Run {
 }
 
 impl Run {
-    /// Runs the calls twice, with a drain after each run. Arrivals listed in `left_out`, by the
-    /// number of the call, do not happen. Returns the events and the refused arrivals.
+    /// Makes the calls in two rounds, with a drain after each. Arrivals do not happen if the number
+    /// of their call is in `left_out`. Returns the events, and the numbers of refused arrivals.
     fn audit<S: Scheduler<u64>>(
         &self,
         way: Way,
@@ -230,7 +233,7 @@ impl Run {
         left_out: &[usize],
     ) -> Result<(Vec<Event>, Vec<usize>), Broken> {
         let current_call = Cell::new(0);
-        // The scheduler that panicked is not used again.
+        // A scheduler that panicked may be inconsistent, so it is not used again.
         let audited = catch_unwind(AssertUnwindSafe(|| {
             self.audit_with(&current_call, way, scheduler, left_out)
         }));
@@ -252,7 +255,8 @@ impl Run {
         })
     }
 
-    /// The work of [`Self::audit`]. A panic leaves the number of its call in `current_call`.
+    /// Does the work for [`Self::audit`]. If it panics, `current_call` holds the number of the
+    /// call.
     fn audit_with<S: Scheduler<u64>>(
         &self,
         current_call: &Cell<usize>,
@@ -268,7 +272,7 @@ impl Run {
             for (call, operation) in (first..).zip(&self.operations) {
                 current_call.set(call);
                 if left_out.next_if_eq(&&call).is_some() {
-                    // Later packets keep their numbers, so that both runs can be compared.
+                    // Later packets keep their numbers, so that the runs can be compared.
                     audited.skip_serial();
                     continue;
                 }
@@ -307,12 +311,12 @@ impl Run {
         }
     }
 
-    /// The events of another run equal those of [`Way::Build`].
+    /// Checks that another run's events equal those of [`Way::Build`].
     fn equal(&self, other: Way, built: &[Event], others: &[Event]) -> Result<(), Broken> {
         if built == others {
             return Ok(());
         }
-        // If one run has the other's events and more, the first of those differs.
+        // If one run has all of the other's events and more, the first of those differs.
         let mut event = 0;
         while event < built.len().min(others.len()) && built[event] == others[event] {
             event += 1;
@@ -353,7 +357,7 @@ fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The packets sent by a scheduler that gets 50 bursts of packets of 20 flows.
+/// The packets that a scheduler sends when it gets 50 bursts of packets from 20 flows.
 fn serials<S: Scheduler<u64>>(mut scheduler: S, calls: Calls) -> Vec<u64> {
     let mut sent = Vec::new();
     for burst in 0..50 {

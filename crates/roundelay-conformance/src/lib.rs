@@ -1,8 +1,8 @@
-//! Conformance of packet schedulers: the contract of [`Scheduler`](roundelay::Scheduler) as a
-//! check.
+//! Checks that a packet scheduler conforms to the contract of [`Scheduler`](roundelay::Scheduler).
 //!
-//! [`check`] runs random calls on a discipline of the registry or on a scheduler of another program
-//! ([`roundelay::schedulers::custom`]) and compares each result with a record of all packets:
+//! [`check`] makes random calls on a discipline in the registry, or on a scheduler in another
+//! program ([`roundelay::schedulers::custom`]). It records all packets, and compares each result
+//! with the record:
 //!
 //! ```
 //! use roundelay::schedulers::{AnyDiscipline, custom, fifo};

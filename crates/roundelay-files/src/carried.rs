@@ -1,9 +1,10 @@
-//! Faults through serde.
+//! Carries faults with their data through serde.
 //!
-//! Serde hands errors on as text alone (`serde::de::Error::custom`). A reader of a value leaves its
-//! fault here, and the reader of the file, on the same thread, takes the data for serde's message
-//! if it is that of the fault. So a fault that serde gave up, with one variant of several for
-//! instance, is nobody's, and whatever else prints serde's message prints no data.
+//! Serde hands errors on only as text (`serde::de::Error::custom`). So when a value's reader finds
+//! a fault, it leaves the fault here too. The file's reader runs on the same thread, and takes the
+//! fault's data if serde's message is the fault's own. Serde may also drop a fault, for instance
+//! when it tries one variant after another. Then nobody takes the fault. The message itself has no
+//! data, so whatever else prints it prints only text.
 
 use std::cell::RefCell;
 
@@ -14,7 +15,8 @@ thread_local! {
     static CARRIED: RefCell<Option<Fault>> = const { RefCell::new(None) };
 }
 
-/// The error of a deserializer for a fault, whose data [`Reader`](crate::Reader) finds again.
+/// Makes a deserializer's error from a fault, so that [`Reader`](crate::Reader) finds the fault's
+/// data again.
 pub fn custom<E: Error>(fault: impl Into<Fault>) -> E {
     let fault = fault.into();
     let error = E::custom(&fault);
@@ -22,12 +24,12 @@ pub fn custom<E: Error>(fault: impl Into<Fault>) -> E {
     error
 }
 
-/// Forgets the faults of a file before.
+/// Forgets a fault that an earlier read left here.
 pub(crate) fn clear() {
     CARRIED.take();
 }
 
-/// The last fault, if serde's message is its own.
+/// Takes the last fault, if serde's message is its own.
 pub(crate) fn take(message: &str) -> Option<Fault> {
     CARRIED.take().filter(|fault| fault.message() == message)
 }

@@ -1,5 +1,5 @@
-//! Files that people write: TOML whose errors have file, line, owner and key ([`Reader`]), and
-//! quantities with units ([`Written`]). Trees and bounds also take bare numbers, as tc does
+//! Reads TOML files that people write. Errors from a [`Reader`] give file, line, owner and key.
+//! Quantities have units ([`Written`]). Trees and bounds also take bare numbers, because tc does
 //! ([`WithUnit`]).
 
 mod carried;

@@ -1,4 +1,4 @@
-//! Where keys and values stand in a file.
+//! Finds where keys and values stand in a TOML file, so that errors can give the line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Positions of the keys and of the values of lists, by dotted path: `duration`, `source.0.rate`.
+/// Positions of keys and list values, by dotted path: `duration`, `source.0.rate`.
 #[derive(Debug, Default)]
 pub(crate) struct KeyPositions {
     pub(crate) spans: BTreeMap<String, Range<usize>>,
-    /// Owners of keys: tables of a list that have a name, as `node 'web'`.
+    /// Owners by path. A table in a list owns its keys if it has a name, as `node 'web'`.
     owners: BTreeMap<String, String>,
 }
 
@@ -21,7 +21,7 @@ impl KeyPositions {
         positions
     }
 
-    /// The position of a key, or of its nearest parent in the file.
+    /// The position of a key, or of its nearest parent if the file does not have the key.
     pub(crate) fn nearest(&self, path: &str) -> Option<&Range<usize>> {
         let mut path = path;
         loop {
@@ -33,7 +33,7 @@ impl KeyPositions {
         }
     }
 
-    /// The named table at a path, or the one that has the key.
+    /// The named table at a path, or else the one that encloses it.
     pub(crate) fn owner(&self, path: &str) -> Option<&str> {
         match (self.owners.get(path), path.rsplit_once('.')) {
             (Some(owner), _) => Some(owner),
@@ -42,7 +42,7 @@ impl KeyPositions {
         }
     }
 
-    /// Notes where the keys of a table stand, and those of the tables below.
+    /// Notes where this table's keys stand, and those of the tables below.
     fn note(&mut self, path: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let path = if path.is_empty() {
@@ -55,8 +55,8 @@ impl KeyPositions {
         }
     }
 
-    /// Notes what a value holds: the keys of a table, or the values of a list. A table of a list
-    /// that has a name becomes the owner of its keys.
+    /// Notes what a value holds: a table's keys or a list's values. If a table in a list has a
+    /// name, it becomes the owner of its keys.
     fn note_value(&mut self, path: &str, value: &Spanned<DeValue<'_>>) {
         match value.get_ref() {
             DeValue::Table(table) => self.note(path, table),

@@ -1,4 +1,4 @@
-//! The quantities that files have in common.
+//! Quantities that several kinds of files use: rates, times, bytes, link layers and shares.
 
 use std::str::FromStr;
 
@@ -23,7 +23,8 @@ fn with_unit<V: Written + FromStr<Err: Into<Fault>>>(text: &str) -> Result<V, Fa
     }
     text.parse().map_err(|error: V::Err| {
         if text.starts_with('-') {
-            // A number with a unit, and the type's own error asks for no more. The range tells.
+            // The type's own error asks only for a unit, but the number has one. So we give the
+            // range.
             V::wrong(text)
         } else {
             error.into()
@@ -56,7 +57,7 @@ impl Written for Duration {
     const RANGE: &'static str = ", from 0 to 213 days";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
-        // `tc` accepts a time without a unit; here a unit is required.
+        // `tc` accepts a time without a unit, but here a unit is required.
         if !has_unit(text) {
             return Err(no_unit::<Self>(text));
         }
@@ -107,7 +108,7 @@ impl Described for Bytes {
     }
 }
 
-/// Bytes of a packet.
+/// A packet's length in bytes.
 impl Written for u32 {
     const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\"";
     const RANGE: &'static str = ", at most 65536";
@@ -141,7 +142,7 @@ impl Described for u32 {
     }
 }
 
-/// Bytes added to a packet, or taken away.
+/// Bytes added to a packet, or taken away if negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overhead(pub i32);
 

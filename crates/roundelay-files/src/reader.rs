@@ -1,5 +1,4 @@
-//! Files in TOML: serde reads them, and error messages have file, line, owner, key and legal
-//! values.
+//! Reads TOML files through serde. Error messages give file, line, owner, key and legal values.
 
 use std::ops::Range;
 
@@ -12,16 +11,16 @@ use crate::carried;
 use crate::positions::KeyPositions;
 use crate::serde_message::{SerdeMessage, in_words, right_line};
 
-/// Location in the text, and the fault.
+/// A location in the text, in bytes, and the fault there.
 pub type Located = (Range<usize>, Fault);
 
 /// A string with its location in the file.
 pub type Text = Spanned<String>;
 
-/// Characters of a value shown in a message.
+/// How many characters of a value a message shows.
 const SHOWN: usize = 60;
 
-/// A file and the positions of its values.
+/// A file, and where its values stand.
 #[derive(Debug)]
 pub struct Reader<'a> {
     name: &'a str,
@@ -30,7 +29,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a file; `name` appears in messages.
+    /// Reads a file. Its `name` appears in messages.
     ///
     /// # Errors
     /// The file is not TOML, a key is unknown or missing, or a value is out of range.
@@ -40,7 +39,7 @@ impl<'a> Reader<'a> {
         Ok((reader, value))
     }
 
-    /// The reader and the file's table.
+    /// Parses a file, and returns its reader and its table.
     ///
     /// # Errors
     /// The file is not TOML.
@@ -72,19 +71,20 @@ impl<'a> Reader<'a> {
         self.name
     }
 
-    /// Whether a value is written in the file.
+    /// Whether the file has a value at this path.
     pub fn has(&self, path: &str) -> bool {
         self.positions.spans.contains_key(path)
     }
 
-    /// The line of a key, or of its nearest parent; 0 if there is none.
+    /// The line of a key, or of its nearest parent if the file does not have the key. 0 if it has
+    /// neither.
     pub fn line(&self, path: &str) -> usize {
         self.positions
             .nearest(path)
             .map_or(0, |span| self.line_at(span.start))
     }
 
-    /// The last key at or above a line.
+    /// The path of the last key at or above a line. Empty if there is none.
     pub fn path(&self, line: usize) -> &str {
         let mut end = 0;
         for line in self.text.split_inclusive('\n').take(line) {
@@ -96,7 +96,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The last key that begins at or before a position; of two at one position the longer path.
+    /// The path of the last key that begins at or before a position. If two begin there, the longer
+    /// path counts. Empty if there is none.
     pub fn path_at(&self, at: usize) -> &str {
         let mut last = "";
         let mut last_rank = (0, 0);
@@ -110,7 +111,7 @@ impl<'a> Reader<'a> {
         last
     }
 
-    /// The table that a value is.
+    /// Takes a value that must be a table.
     ///
     /// # Errors
     /// The value of `key` is no table.
@@ -129,14 +130,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A fault of a value, with its line; for a missing value, with the line of the enclosing
+    /// Adds file, line and key to a value's fault. A missing value gets the line of the enclosing
     /// table.
     pub fn at(&self, path: &str, fault: impl Into<Fault>) -> Fault {
         self.keyed(path, fault.into())
             .in_file(self.name, self.line(path))
     }
 
-    /// The fault with its key, and with the named table that has it.
+    /// Adds the key to a fault, and the named table that has the key.
     fn keyed(&self, path: &str, fault: Fault) -> Fault {
         let fault = match path {
             "" => fault,
@@ -148,7 +149,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A fault of a location in the text.
+    /// Adds the file's name and line to a fault at a location in the text.
     pub fn fault(&self, (span, fault): Located) -> Fault {
         fault.in_file(self.name, self.line_at(span.start))
     }
@@ -162,16 +163,18 @@ impl<'a> Reader<'a> {
         line
     }
 
+    /// Reads a table.
+    ///
     /// # Errors
     /// A key is unknown or missing, or a value is out of range.
     pub fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, Fault> {
         self.take_rest(&[], table, V::deserialize)
     }
 
-    /// Reads the rest of a table, from which `keys` were read already.
+    /// Reads what is left of a table when `keys` have been read already.
     ///
     /// # Errors
-    /// As [`Reader::take`]. For an unknown key, all keys are listed.
+    /// The same as for [`Reader::take`]. If a key is unknown, the message lists all keys.
     pub fn take_rest<V>(
         &self,
         keys: &[&str],
@@ -182,10 +185,10 @@ impl<'a> Reader<'a> {
             .map_err(|fault| self.fault(fault))
     }
 
-    /// As [`Reader::take_rest`], with the location in place of the line.
+    /// Like [`Reader::take_rest`], but an error comes with its location rather than its line.
     ///
     /// # Errors
-    /// As [`Reader::take`].
+    /// The same as for [`Reader::take`].
     pub fn placed<V>(
         &self,
         keys: &[&str],
@@ -193,7 +196,7 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
     ) -> Result<V, Located> {
         let table_span = table.span();
-        // The table's keys as serde would refuse them, because reading takes the table.
+        // Reading consumes the table, so we first note how serde would refuse each of its keys.
         let mut unknown = Vec::new();
         for key in table.get_ref().keys() {
             unknown.push(format!("unknown field `{}`", key.get_ref()));
@@ -202,7 +205,7 @@ impl<'a> Reader<'a> {
         read(toml::Deserializer::from(table)).map_err(|error| {
             let span = error.span().unwrap_or(table_span);
             let mut fault = self.fault_of_serde(&span, error.message());
-            // Only for a key of this table, not of a nested one.
+            // The hint is about this table, so a nested table's key gets none.
             if !keys.is_empty() && unknown.iter().any(|key| error.message().starts_with(key)) {
                 let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
                 fault = fault.with_hint(&format!("; beside {}", others.join(", ")));
@@ -221,19 +224,19 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// The fault of a value for which serde has this message, with the owner, the key and the
-    /// value as written.
+    /// Makes a fault from serde's message about a value. It has the owner, the key and the value as
+    /// written.
     fn fault_of_serde(&self, span: &Range<usize>, message: &str) -> Fault {
         let place = self.key_at(span);
         let KeyAt { path, key, .. } = place;
-        // Serde's message on an unknown or missing key quotes the key itself.
+        // If a key is unknown or missing, serde's message already quotes it.
         let after_key = message.strip_prefix(key);
         let names_key = after_key.is_some_and(|rest| rest.starts_with([' ', ':']));
         let needs_key = place.is_of_value && !names_key && !message.contains(" field `");
         let written = place.written;
-        // A fault of our own travels through serde as text, and is taken from where it was left.
+        // Our own faults pass through serde as text, so we take them from where they were left.
         let fault = match (carried::take(message), SerdeMessage::of(message)) {
-            // A range alone is one of the value as written.
+            // If a fault has only a range, that range is about the value as written.
             (Some(fault), _) if fault.given().is_none() && !names_key => fault
                 .behind(format_args!("{key} {written}: "))
                 .with_given(unquoted(&written)),
@@ -270,9 +273,10 @@ impl<'a> Reader<'a> {
         self.keyed(path, fault)
     }
 
-    /// The key that a span of serde's error belongs to: that of a key, of its value, or of a table.
+    /// Finds the key that a span in serde's error belongs to. The span covers a key, its value or a
+    /// table.
     fn key_at(&self, span: &Range<usize>) -> KeyAt<'_> {
-        // The span of a table begins with the brackets of its header, before the key.
+        // A table's span begins with the brackets in its header, so its key comes after them.
         let before = self.text.get(..span.start);
         let is_header = before.is_some_and(|text| text.is_empty() || text.ends_with('\n'));
         let rest = self.text.get(span.start..).unwrap_or_default();
@@ -282,7 +286,7 @@ impl<'a> Reader<'a> {
             None if is_header => self.path_at(span.start + brackets),
             None => self.path_at(span.start),
         };
-        // The numbers in a path are those of values in a list.
+        // Numbers in a path count values in a list, so they are not keys.
         let mut is_listed = false;
         let mut key = "";
         for part in path.rsplit('.') {
@@ -292,7 +296,7 @@ impl<'a> Reader<'a> {
             }
             is_listed = true;
         }
-        // A value stands behind its key.
+        // A value stands behind its key, so its span begins later.
         let key_span = self.positions.spans.get(path);
         let is_of_value = key_span.is_none_or(|key| key.start < span.start);
         KeyAt {
@@ -307,19 +311,19 @@ impl<'a> Reader<'a> {
 
 /// Where in a file serde found an error.
 struct KeyAt<'a> {
-    /// As `source.0.rate`.
+    /// The dotted path, as `source.0.rate`.
     path: &'a str,
-    /// The last name of the path.
+    /// The last name in the path.
     key: &'a str,
-    /// The path ends at a value of a list.
+    /// Whether the path ends at a value in a list.
     is_listed: bool,
-    /// The span is that of a value, and not of the key itself.
+    /// Whether the span covers a value, and not the key itself.
     is_of_value: bool,
-    /// What the file has there.
+    /// What the file says there, cut for messages.
     written: String,
 }
 
-/// The fault with the key before it, where its message has none.
+/// Puts the key before the message, if the message does not have it.
 fn behind_key(fault: Fault, key: &str, needs_key: bool) -> Fault {
     match needs_key {
         true => fault.behind(format_args!("{key}: ")),
@@ -327,12 +331,12 @@ fn behind_key(fault: Fault, key: &str, needs_key: bool) -> Fault {
     }
 }
 
-/// The text of a value in TOML, without quotes.
+/// A value's TOML text without quotes.
 fn unquoted(written: &str) -> &str {
     written.trim_matches(['"', '\''])
 }
 
-/// The first line of a value, cut to a length for messages.
+/// A value's first line, cut to [`SHOWN`] characters so that messages stay short.
 fn shown(text: &str) -> String {
     text.lines()
         .next()

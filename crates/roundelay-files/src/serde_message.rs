@@ -1,14 +1,14 @@
-//! What serde's own messages say: it hands errors on as text alone.
+//! Takes serde's messages apart, because serde hands errors on only as text.
 
-/// The errors that serde makes itself, which have no other form than the message.
+/// The errors that serde makes itself. Their messages are all that we get.
 pub(crate) enum SerdeMessage<'a> {
-    /// A value of another type than this.
+    /// Serde expected this, but the value has another type, length or content.
     OtherKind(&'a str),
-    /// A value of none of several types, which are these.
+    /// The value fits none of several types, which are these.
     Expected(&'a str),
     /// A key is missing.
     Missing,
-    /// A key or a word that is none of these.
+    /// A key or a word is unknown, and these are known.
     Unknown(&'a str, Vec<&'a str>),
     Other,
 }
@@ -21,7 +21,7 @@ impl<'a> SerdeMessage<'a> {
         if is_of_other_kind && let Some((_, expected)) = message.rsplit_once(", expected ") {
             return Self::OtherKind(expected);
         }
-        // What toml says of a word out of several.
+        // toml says this when it expects one of several words.
         if message.starts_with("wanted string or table") || message.starts_with("wanted exactly") {
             return Self::OtherKind("a string");
         }
@@ -41,7 +41,8 @@ impl<'a> SerdeMessage<'a> {
     }
 }
 
-/// The header of the table at `path` and a right line, for serde's message on a missing key.
+/// The header of the table at `path` and a correct line, for serde's message about a missing key.
+/// At the top of a file there is no header.
 pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
     let mut names = Vec::new();
     let mut is_of_list = false;
@@ -67,10 +68,10 @@ pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
 
 /// A legal value for a key that a table must have.
 ///
-/// They stand here by key, and not as an example with the type in
-/// [`Described::schema`](crate::Described::schema), for two reasons. Serde says which key is
-/// missing, and never of which type it is. And a time that makes sense for one key does not for
-/// another: a scenario lasts 10s, a reader thinks for 1s, a burst is over after 50ms.
+/// The examples stand here by key, and not with the type in
+/// [`Described::schema`](crate::Described::schema), for two reasons. When a key is missing, serde
+/// names the key but never its type. And a time that makes sense for one key does not for another:
+/// a scenario lasts 10s, a reader thinks for 1s, a burst is over after 50ms.
 fn right_value(table: &str, key: &str) -> Option<&'static str> {
     Some(match (table, key) {
         ("link" | "port", "from") => "\"left\"",
@@ -108,8 +109,8 @@ fn right_value(table: &str, key: &str) -> Option<&'static str> {
     })
 }
 
-/// Serde's name for a type, in the words of a file's author. `is_listed`: the value is one of a
-/// list, so its key stands in double brackets.
+/// Serde's name for a type, in words that a file's author knows. If the value is in a list
+/// (`is_listed`), its key stands in double brackets.
 pub(crate) fn in_words(key: &str, expected: &str, is_listed: bool) -> String {
     match expected {
         "a string" => "a text in quotes".to_owned(),

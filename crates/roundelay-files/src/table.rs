@@ -1,4 +1,4 @@
-//! Tables of a file.
+//! Reads lists of tables, written as `[[key]]`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +7,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Tables written as `[[key]]`. (Serde also accepts lists of values in place of tables.)
+/// Reads tables written as `[[key]]`. Serde would also accept a list of a table's values, but
+/// [`Entry`] does not.
 ///
 /// # Errors
 /// The value is not a list of tables.
@@ -18,7 +19,7 @@ pub fn tables<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(tables.into_iter().map(|Entry(table)| table).collect())
 }
 
-/// A table, never a list of its values.
+/// A table. A list of the table's values is an error.
 #[derive(Debug)]
 pub struct Entry<T>(pub T);
 

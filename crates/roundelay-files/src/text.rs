@@ -1,14 +1,15 @@
-//! Files of text.
+//! Reads text files up to a maximum length.
 
 use std::io::{self, Read};
 
-/// Maximum length of any file of text, in bytes. Longer ones are most likely devices, or captures.
+/// Maximum length of a text file, in bytes. Longer ones are most likely devices or captures, so we
+/// refuse them.
 pub const LONGEST_TEXT: u64 = 64 << 20;
 
-/// Reads all bytes of a file of text, up to [`LONGEST_TEXT`].
+/// Reads a whole text file of at most [`LONGEST_TEXT`] bytes.
 ///
 /// # Errors
-/// The reader's error, or the file is longer.
+/// The reader fails, or the file is longer.
 pub fn read_text(file: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Whole numbers with a legal range.
+//! Whole numbers and byte counts with a legal range.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer};
 
 use crate::custom;
 
-/// For `deserialize_with` of whole numbers. The legal range is for the message about what is none:
-/// callers check it, because their error names the owner of the key. [`Whole`] checks it itself.
+/// Reads a whole number, for `deserialize_with`. The legal range is only for messages, when the
+/// value is not a whole number or does not fit `V`. Callers check it, because their error names the
+/// key's owner. [`Whole`] checks its range itself.
 ///
 /// # Errors
-/// Not a whole number, or not in the range of `V`.
+/// The value is not a whole number, or does not fit `V`.
 pub fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
     deserializer: D,
 ) -> Result<V, D::Error> {
@@ -24,7 +25,7 @@ pub fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const
 /// Like [`whole`], for an optional value.
 ///
 /// # Errors
-/// Not a whole number, or not in the range of `V`.
+/// The value is not a whole number, or does not fit `V`.
 pub fn some_whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
     deserializer: D,
 ) -> Result<Option<V>, D::Error> {
@@ -56,7 +57,7 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for OfType<
     }
 }
 
-/// A whole number that is checked to be in its legal range.
+/// A whole number. Reading it checks the legal range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole<const LEAST: u32, const MOST: u32>(pub u32);
 
@@ -83,7 +84,7 @@ impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Whole<LEAST, M
     }
 }
 
-/// A number of bytes in a legal range, as `1514` or `"1514b"`.
+/// A number of bytes, as `1514` or `"1514b"`. Reading it checks the legal range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size<const LEAST: u64, const MOST: u64>(pub u64);
 
@@ -122,18 +123,18 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Size<LEAST, MO
     }
 }
 
-/// Bytes of the longest packet of a flow or link.
+/// Length of a flow's or link's longest packet, in bytes.
 pub type PacketLen =
     Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, { FlowConfig::MAX_PACKET_LEN as u64 }>;
 
 impl PacketLen {
-    /// The number of bytes.
+    /// The number of bytes. None if it needs more than 32 bits.
     pub fn bytes(self) -> Option<u32> {
         u32::try_from(self.0).ok()
     }
 }
 
-/// A text in quotes that `V` can read.
+/// Reads a text in quotes as a `V`.
 ///
 /// # Errors
 /// The value is not a text, or `V` cannot read the text.

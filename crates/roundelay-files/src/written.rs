@@ -1,7 +1,8 @@
 //! Quantities as people write them: a number and its unit, in quotes.
 //!
-//! A bare number is accepted only for quantities with one possible unit: bytes, packets, shares. A
-//! time without a unit is rejected: `tc` reads microseconds, most people mean seconds.
+//! A quantity accepts a bare number only if there is one possible unit, as for bytes and shares. A
+//! time other than 0 needs its unit, because `tc` reads microseconds but most people mean seconds.
+//! [`WithUnit`] is for files that follow tc, so there a bare number is legal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,14 +16,17 @@ use serde::{Deserialize, Deserializer, Serializer, ser};
 
 use crate::custom;
 
-/// A quantity readable from text.
+/// A quantity that can be read from text.
 pub trait Written: Sized {
-    /// Description in error messages: "a rate, as in \"10mbit\"".
+    /// What error messages expect: "a rate, as in \"10mbit\"".
     const EXPECTED: &'static str;
-    /// Values that can be written, behind the description; a key may allow fewer.
+    /// The values that can be written. Messages add them to the description, but a key may allow
+    /// fewer.
     const RANGE: &'static str = "";
+    /// Reads a text.
+    ///
     /// # Errors
-    /// A message on the fault.
+    /// The text is no such quantity. The fault gives what is legal.
     fn from_text(text: &str) -> Result<Self, Fault>;
 
     /// Reads a number without a unit, if the unit is clear.
@@ -36,27 +40,27 @@ pub trait Written: Sized {
         u64::try_from(number).ok().and_then(Self::from_number)
     }
 
-    /// The fault of a text that is none.
+    /// The fault for a text that is no such quantity.
     fn wrong(text: &str) -> Fault {
         Fault::quoted(text, format_args!("{}{}", Self::EXPECTED, Self::RANGE))
     }
 
-    /// The fault of a number that is none.
+    /// The fault for a number that is no such quantity.
     fn wrong_number(number: impl fmt::Display) -> Fault {
         Fault::expected(number, format_args!("{}{}", Self::EXPECTED, Self::RANGE))
     }
 }
 
-/// A quantity of a file that has a JSON Schema.
+/// A quantity in files, with its JSON Schema.
 pub trait Described: Written {
-    /// The name in the schema.
+    /// Its name in the schema.
     const NAME: &'static str;
 
-    /// What a program has to know to write one.
+    /// What a program must know when it writes one.
     fn schema() -> Schema;
 }
 
-/// For `deserialize_with` of an optional pair, as in `["500ms", "2s"]`.
+/// Reads an optional pair, as in `["500ms", "2s"]`, for `deserialize_with`.
 ///
 /// # Errors
 /// There are not two values, or one is not a `V`.
@@ -73,10 +77,10 @@ pub fn some_two<'de, D: Deserializer<'de>, V: Written>(
     Ok(Some(two))
 }
 
-/// For `deserialize_with` of a list.
+/// Reads a list, for `deserialize_with`.
 ///
 /// # Errors
-/// Not a list, or a value is not a `V`.
+/// The value is not a list, or something in it is not a `V`.
 pub fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
     let mut values = Vec::new();
     for InWords(value) in Vec::<InWords<V>>::deserialize(deserializer)? {
@@ -107,22 +111,25 @@ impl<V: Written> Visitor<'_> for Any<V> {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<V, E> {
-        // A share is the only quantity without a unit and with a decimal point.
+        // Only a share may have a decimal point and no unit, so `from_text` refuses the rest.
         V::from_text(&number.to_string()).map_err(|_| custom(V::wrong_number(number)))
     }
 }
 
-/// A quantity's reader, JSON Schema and written defaults, for `#[serde(with = "InWords::<Rate>")]`.
+/// Reads and writes a quantity and gives its JSON Schema, for `#[serde(with = "InWords::<Rate>")]`.
+/// What it writes are defaults.
 pub struct InWords<V>(pub V);
 
 impl<V: Written> InWords<V> {
+    /// Reads a quantity.
+    ///
     /// # Errors
     /// The value is not a `V`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V, D::Error> {
         deserializer.deserialize_any(Any(PhantomData))
     }
 
-    /// A number where the text is one.
+    /// Writes a number if the quantity's text is one, and the text if not.
     pub fn serialize<S: Serializer>(value: &V, serializer: S) -> Result<S::Ok, S::Error>
     where
         V: fmt::Display,
@@ -142,18 +149,22 @@ impl<'de, V: Written> Deserialize<'de> for InWords<V> {
     }
 }
 
-/// [`InWords`] for an optional quantity, which is missing by default.
+/// [`InWords`] for an optional quantity. It is missing by default.
 pub struct Maybe<V>(PhantomData<V>);
 
 impl<V: Written> Maybe<V> {
+    /// Reads a quantity that is there.
+    ///
     /// # Errors
     /// The value is not a `V`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
         InWords::<V>::deserialize(deserializer).map(Some)
     }
 
+    /// Writes a default.
+    ///
     /// # Errors
-    /// There is a value: only a missing quantity is a default.
+    /// There is a value, but only a missing quantity is a default.
     pub fn serialize<S: Serializer>(value: &Option<V>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             None => serializer.serialize_none(),
@@ -186,7 +197,7 @@ impl<V: Described> JsonSchema for Maybe<V> {
     }
 }
 
-/// A number with a unit in quotes, or a bare number in the unit that tc has for `V`: bits a second,
+/// A number with its unit in quotes, or a bare number in tc's unit for `V`: bits per second, or
 /// microseconds. Trees and bounds read these, because they are written like tc's classes.
 #[derive(Debug, Clone, Copy)]
 pub struct WithUnit<V>(pub V);

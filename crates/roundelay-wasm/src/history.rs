@@ -1,5 +1,5 @@
-//! History: a load's run with the state after each call, and the departures under other
-//! disciplines and in the fluid server.
+//! History of a load's run: the state after each call, and the departures under other disciplines
+//! and in the fluid server.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,18 +15,18 @@ use crate::machine::{Listings, Machine, Rule};
 use crate::moves::{Move, of_arrival, of_departure};
 use crate::state::State;
 
-/// Buffers hold this many packets: `compare`'s default for these disciplines, and more than a load
-/// has.
+/// Buffers hold this many packets. `compare` has the same default for these disciplines, and a load
+/// has fewer, so the buffer drops nothing.
 const LIMIT: Limit = Limit::of_packets(1000);
 
 /// A run. Times are in picoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct History {
-    /// Bits per second of the link.
+    /// The link's rate in bits per second.
     pub rate: u64,
     /// The flows.
     pub flows: Vec<Flow>,
-    /// B-WFI of each flow in bytes: the proven bound of its lag (Theorem 1, corrected).
+    /// Each flow's B-WFI in bytes, the proven bound on its lag (Theorem 1, corrected).
     pub bounds: Vec<u64>,
     /// The packets in order of arrival.
     pub packets: Vec<PacketOf>,
@@ -34,61 +34,61 @@ pub struct History {
     pub initial: State,
     /// A step for each arrival and each departure.
     pub steps: Vec<Step>,
-    /// Departures of the same arrivals by discipline, in order: of the rule of this run under
-    /// `qfq`, and `drr` and `wf2q_plus`.
+    /// When the same arrivals depart under each discipline, in order. `qfq` follows this run's
+    /// rule. The others are `drr` and `wf2q_plus`.
     pub departures: BTreeMap<&'static str, Vec<Departure>>,
 }
 
 /// A packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PacketOf {
-    /// Index of its flow.
+    /// Its flow's index.
     pub flow: usize,
-    /// Bytes.
+    /// Its length in bytes.
     pub len: u32,
-    /// Arrival.
+    /// When it arrives.
     pub at: u64,
-    /// End of its service by the fluid server.
+    /// When the fluid server has sent it.
     pub fluid_end: u64,
 }
 
-/// A packet on the link.
+/// A packet's time on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Departure {
-    /// Index of the packet.
+    /// The packet's index.
     pub packet: usize,
-    /// Start of the transmission.
+    /// When the transmission starts.
     pub start: u64,
-    /// End of the transmission.
+    /// When the transmission ends.
     pub end: u64,
 }
 
-/// A call of the scheduler and the state after it.
+/// A call to the scheduler, and the state after the call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
     /// The time.
     pub at: u64,
-    /// Index of the packet.
+    /// The packet's index.
     pub packet: usize,
-    /// The packet gets the link, until this time. None: it arrives.
+    /// The packet gets the link until this time. If None, the packet arrives.
     pub until: Option<u64>,
     /// What the call changed.
     pub moves: Vec<Move>,
     /// The state after the call.
     pub state: State,
-    /// Waiting packets of each flow.
+    /// Each flow's waiting packets.
     pub queues: Vec<VecDeque<usize>>,
     /// The packet on the link.
     pub on_link: Option<usize>,
-    /// Bytes of each flow sent by the fluid server so far.
+    /// Bytes that the fluid server has sent so far, by flow.
     pub fluid: Vec<f64>,
-    /// Bytes of each flow sent so far, a packet on the link in part.
+    /// Bytes sent so far, by flow. While a packet is on the link, only its sent part counts.
     pub sent: Vec<f64>,
-    /// Lag of each flow behind its share of the link in bytes.
+    /// Bytes by which each flow lags behind its share of the link.
     pub lags: Vec<f64>,
-    /// Largest lag so far.
+    /// Each flow's largest lag so far, in bytes.
     pub worst_lags: Vec<f64>,
-    /// Claims of the paper that the state breaks.
+    /// The paper's claims that this state breaks.
     pub broken: Vec<&'static str>,
 }
 
@@ -100,7 +100,7 @@ enum Call {
     Departure(Departure),
 }
 
-/// Collects departures and drops.
+/// Keeps the last departure and the last drop.
 #[derive(Default)]
 struct Fates {
     sent: Option<Departure>,
@@ -121,8 +121,8 @@ impl Observer<usize> for Fates {
     }
 }
 
-/// Runs a load through a port, and calls `watch` after each call of the scheduler. Events are those
-/// of `compare`: at one instant all arrivals come first, then the link picks.
+/// Runs a load through a port, and calls `watch` after each call to the scheduler. The events are
+/// `compare`'s. When several fall on the same instant, all packets arrive before the link picks.
 fn drive<S: Scheduler<usize>>(
     load: &Load,
     scheduler: S,
@@ -228,14 +228,14 @@ impl History {
     }
 }
 
-/// Turns calls into steps.
+/// Makes a step from each call.
 struct Recorder<'a> {
     load: &'a Load,
     initial: Option<State>,
     steps: Vec<Step>,
     departures: Vec<Departure>,
     queues: Vec<VecDeque<usize>>,
-    /// Bytes of each flow sent, the packet on the link in full.
+    /// Bytes sent by flow. A packet on the link counts in full.
     sent: Vec<u64>,
     lags: Lags,
     fluid: GpsServer<f64>,
@@ -302,7 +302,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The flow of the packet on the link at this time, and the bytes of it yet to be sent.
+    /// The flow whose packet is on the link at this time, and how many bytes it has yet to send.
     fn on_link(&self, at: u64) -> (Option<usize>, f64) {
         let last = match self.departures.last() {
             Some(last) if last.end > at => last,
@@ -313,8 +313,8 @@ impl<'a> Recorder<'a> {
         (Some(flow.index()), part * f64::from(len))
     }
 
-    /// Adds a step: the state after a call about this packet. `until`: when the packet has left the
-    /// link, if the call is its departure.
+    /// Adds a step with the state after a call about this packet. If the call is its departure,
+    /// `until` is when it has left the link.
     fn push(
         &mut self,
         at: Instant,
@@ -362,7 +362,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Departures of a load under a discipline.
+/// When a load's packets depart under a discipline.
 fn departures<D: Discipline>(load: &Load, discipline: D) -> Result<Vec<Departure>, String> {
     let mut departures = Vec::new();
     let scheduler = discipline
@@ -376,7 +376,7 @@ fn departures<D: Discipline>(load: &Load, discipline: D) -> Result<Vec<Departure
     Ok(departures)
 }
 
-/// B-WFI of each flow.
+/// Each flow's B-WFI in bytes.
 fn bounds(load: &Load) -> Vec<u64> {
     let longest = load.arrivals.iter().map(|arrival| arrival.len).max();
     let least_weight = load.flows.iter().map(|flow| flow.weight).min();
@@ -408,7 +408,8 @@ fn fluid(load: &Load) -> GpsServer<f64> {
     fluid
 }
 
-/// End of each packet's service by the fluid server: between two arrivals, found by halving.
+/// When the fluid server has sent each packet. We look between two arrivals, and find the time by
+/// halving.
 fn fluid_ends(load: &Load) -> Vec<u64> {
     let mut ends = vec![0; load.arrivals.len()];
     let mut waiting: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); load.flows.len()];
@@ -439,7 +440,8 @@ fn fluid_ends(load: &Load) -> Vec<u64> {
     ends
 }
 
-/// The time up to `until` at which a flow has been served so many bytes, to a millionth of a byte.
+/// When a flow has been served so many bytes, to a millionth of a byte. None if that is after
+/// `until`.
 fn served_at(server: &GpsServer<f64>, flow: FlowId, bytes: f64, until: Instant) -> Option<u64> {
     let mut from = server.now().as_picos();
     let mut to = until.as_picos();
@@ -471,7 +473,7 @@ mod tests {
         History::of(&text.parse().unwrap(), Rule::Shipped).unwrap()
     }
 
-    /// 1000 bytes take 1 ms. The fluid server sends A and B at half of the rate each until B ends.
+    /// 1000 bytes take 1 ms. Until B ends, the fluid server sends A and B at half the rate each.
     #[test]
     fn the_fluid_server_runs_beside() {
         let history = history("flow A; flow B; A 2000; B 500");
@@ -488,7 +490,7 @@ mod tests {
         );
     }
 
-    /// Steps, queues and moves of three packets of two flows.
+    /// Steps, queues and moves when two flows send three packets.
     #[test]
     fn a_history_has_a_step_for_each_call() {
         let history = history("flow A weight 4; flow B; A 2048 x 2; B 2048");

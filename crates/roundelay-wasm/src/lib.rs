@@ -1,13 +1,14 @@
-//! QFQ as WebAssembly: a small load through the shipped scheduler, with its whole state after each
-//! call, for the page that shows how QFQ works.
+//! QFQ as WebAssembly: runs a small load through the shipped scheduler and returns its whole state
+//! after each call, for the page that shows how QFQ works.
 //!
-//! [`History::of`] runs a [`Load`] and returns every state at once: a page steps forward and back
-//! by an index. The scheduler is the one of `compare`, on the same [`Port`](roundelay::Port).
+//! [`History::of`] runs a [`Load`] and returns every state at once, so the page steps forward and
+//! back with an index. The scheduler is `compare`'s, on the same [`Port`](roundelay::Port). A
 //! [`Rule`] selects the shipped scheduler, or the paper's listings with another start-time rule.
 //!
-//! The module exports three functions and its memory. `room(bytes)` gives the address for a
-//! request, `answer()` computes, and returns the length of the answer, at `answer_at()`. Requests
-//! are [`Request`]s and answers `{"history": ..}` or `{"error": ..}`, in JSON.
+//! The module exports three functions and its memory. `room(bytes)` gives the address where the
+//! page writes a request. Then `answer()` computes and returns the answer's length, and
+//! `answer_at()` its address. Requests are [`Request`]s and answers `{"history": ..}` or
+//! `{"error": ..}`, all in JSON.
 
 mod history;
 mod load;
@@ -25,13 +26,13 @@ pub use machine::Rule;
 pub use moves::{Blocker, Move};
 pub use state::{Group, Slot, State, Times};
 
-/// A request of the page.
+/// What the page asks for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The load: see [`Load`].
     pub load: String,
-    /// The rule; the shipped scheduler by default.
+    /// The rule. By default, this is the shipped scheduler.
     #[serde(default)]
     pub rule: Rule,
 }
@@ -43,7 +44,7 @@ enum Answer {
     Error(String),
 }
 
-/// The answer to a request, both in JSON.
+/// Answers a request. Request and answer are JSON.
 pub fn answer_to(request: &[u8]) -> Vec<u8> {
     let answer = match run(request) {
         Ok(history) => Answer::History(Box::new(history)),
@@ -64,8 +65,8 @@ thread_local! {
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The functions called from JavaScript. Their names are the module's exports: hence the attribute
-/// that counts as unsafe. The code itself is safe.
+/// The functions that JavaScript calls. An attribute makes their names the module's exports, and
+/// counts as unsafe. The code itself is safe.
 #[allow(
     unsafe_code,
     reason = "an export of a WebAssembly module has a name that is not mangled"
@@ -73,7 +74,7 @@ thread_local! {
 mod exports {
     use super::{ANSWER, REQUEST, answer_to};
 
-    /// Makes room for a request of so many bytes. Returns its address.
+    /// Makes room for a request of so many bytes, and returns its address.
     #[unsafe(no_mangle)]
     extern "C" fn room(bytes: usize) -> *mut u8 {
         REQUEST.with_borrow_mut(|request| {
@@ -83,7 +84,7 @@ mod exports {
         })
     }
 
-    /// Answers the request. Returns the length of the answer in bytes.
+    /// Answers the request, and returns the answer's length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn answer() -> usize {
         let answer = REQUEST.with_borrow(|request| answer_to(request));
@@ -92,7 +93,7 @@ mod exports {
         bytes
     }
 
-    /// The address of the answer.
+    /// The answer's address.
     #[unsafe(no_mangle)]
     extern "C" fn answer_at() -> *const u8 {
         ANSWER.with_borrow(|answer| answer.as_ptr())

@@ -1,4 +1,4 @@
-//! Load: flows and arrivals on one link, as a short text.
+//! Parses a load: flows and arrivals on one link, as a short text.
 //!
 //! ```text
 //! link 8mbit
@@ -8,9 +8,9 @@
 //! B 600 at 1.5ms
 //! ```
 //!
-//! A semicolon ends a line too, and `#` begins a comment. A time is of the link's clock and 0 by
-//! default. `join late` lets each flow join with its first packet, as in `compare`; without this
-//! line all flows join at the start.
+//! A semicolon also ends a line, and `#` begins a comment. Times count from the start, and a packet
+//! without a time arrives at 0. With `join late`, each flow joins when its first packet arrives, as
+//! in `compare`. Without this line all flows join at the start.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ use std::str::FromStr;
 use roundelay::{Duration, FlowConfig, FlowId, Instant, Rate};
 use serde::Serialize;
 
-/// Most flows of a load.
+/// A load's maximum number of flows.
 const MOST_FLOWS: usize = 16;
-/// Most packets of a load.
+/// A load's maximum number of packets.
 const MOST_PACKETS: usize = 300;
-/// Latest arrival.
+/// The latest time at which a packet may arrive.
 const LATEST: Duration = Duration::from_secs(9);
 
 /// A flow.
@@ -32,7 +32,8 @@ pub struct Flow {
     pub name: String,
     /// Its weight, 1 to 1024.
     pub weight: u32,
-    /// Its longest packet in bytes, 512 to 65536: as given, or else its longest packet here.
+    /// Its longest packet in bytes, 512 to 65536. If the text does not give it, this is the longest
+    /// packet that arrives, but at least 512.
     pub longest: u32,
 }
 
@@ -45,14 +46,14 @@ impl Flow {
     }
 }
 
-/// The arrival of a packet.
+/// A packet's arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// The time.
     pub at: Instant,
-    /// Index of the flow.
+    /// The flow. Its number is its index.
     pub flow: FlowId,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
@@ -61,23 +62,23 @@ pub struct Arrival {
 pub struct Load {
     /// The link's rate.
     pub rate: Rate,
-    /// Flows join with their first packets rather than at the start.
+    /// Whether flows join with their first packets rather than at the start.
     pub joins_late: bool,
     /// The flows, in the order of the text.
     pub flows: Vec<Flow>,
-    /// Arrivals by time; those of one time in the order of the text.
+    /// Arrivals by time. If two have the same time, they keep the text's order.
     pub arrivals: Vec<Arrival>,
 }
 
-/// The rate of a link that the text does not name.
+/// The link's rate if the text has none.
 const DEFAULT_RATE: Rate = Rate::from_bits_per_second(8_000_000).expect("not zero");
 
 /// An error in the text of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
-    /// Number of the line, from 1; a semicolon ends a line.
+    /// The line's number, from 1. A semicolon ends a line too.
     pub line: usize,
-    /// The mistake and the legal form.
+    /// The mistake, and what is legal.
     pub message: String,
 }
 
@@ -157,7 +158,7 @@ impl Load {
         Ok(())
     }
 
-    /// Weights of the flows.
+    /// The flows' weights.
     pub(crate) fn weights(&self) -> Vec<u64> {
         self.flows.iter().map(|flow| flow.weight.into()).collect()
     }
@@ -197,7 +198,7 @@ impl Load {
         Ok(())
     }
 
-    /// Sorts the arrivals, and sets longest packets that the text leaves open.
+    /// Sorts the arrivals. Sets a flow's longest packet if the text does not.
     fn finish(&mut self) -> Result<(), String> {
         self.arrivals.sort_by_key(|arrival| arrival.at);
         for (number, flow) in self.flows.iter_mut().enumerate() {
@@ -225,7 +226,7 @@ fn flow(name: &str, mut words: &[&str]) -> Result<Flow, String> {
     let mut flow = Flow {
         name: name.to_owned(),
         weight: 1,
-        // Not given so far. If it stays so, `finish` takes the longest packet of the text.
+        // Not given so far. If it stays so, `finish` takes the longest packet that arrives.
         longest: 0,
     };
     if name.len() > 8 || matches!(name, "link" | "join" | "flow") {

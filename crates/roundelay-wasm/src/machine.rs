@@ -1,5 +1,5 @@
-//! The scheduler of a run: the shipped QFQ, or the paper's listings with a start-time rule, on the
-//! same port.
+//! The scheduler that a run uses: the shipped QFQ, or the paper's listings with a start-time rule.
+//! Both work on the same port.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::load::Load;
 use crate::state::{Group, Slot, State, Times};
 
-/// The start time of a newly backlogged flow.
+/// Which scheduler runs, and so which start time a flow gets when it becomes backlogged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -22,13 +22,13 @@ pub enum Rule {
     AsPrinted,
     /// The paper's listings with the rule of Linux 3.6.
     Linux,
-    /// The paper's listings with Eq. 29 for every flow: the same order as the shipped scheduler
-    /// where packets have at least 1088 bytes.
+    /// The paper's listings with Eq. 29 for every flow. If each flow's longest packet has at least
+    /// 1088 bytes, the order equals the shipped scheduler's.
     EveryFlow,
 }
 
 impl Rule {
-    /// The listings' rule. None: the shipped scheduler.
+    /// The listings' rule. None for the shipped scheduler.
     pub(crate) const fn listing(self) -> Option<StartTime> {
         match self {
             Self::Shipped => None,
@@ -39,9 +39,9 @@ impl Rule {
     }
 }
 
-/// A scheduler of packet numbers with a state to show.
+/// A scheduler of packet numbers that shows its state.
 pub(crate) trait Machine: Scheduler<usize> {
-    /// The state, with this number of flows.
+    /// The state with this many flows.
     fn state(&self, flows: usize) -> State;
 }
 
@@ -51,21 +51,22 @@ impl Machine for Qfq<usize> {
     }
 }
 
-/// The listings as a scheduler. Their virtual time is in bytes of the whole link; a state has bytes
-/// per unit of weight, so it is divided by the sum of weights.
+/// The listings as a scheduler. Their virtual time counts bytes on the whole link, but a state has
+/// bytes per unit of weight. So we divide by the sum of weights.
 pub(crate) struct Listings {
     listings: QfqListings,
     queues: Vec<VecDeque<Packet<usize>>>,
     total_weight: u64,
-    /// The listings' index of the shipped scheduler's group 0, whose slots have 2 bytes per unit of
-    /// weight.
+    /// Group 0 of the shipped scheduler has this index in the listings. Its slots have 2 bytes per
+    /// unit of weight. If a flow's slots are smaller, this is the lowest such index, so that no
+    /// group's index is negative.
     lowest_group: usize,
     backlog: Backlog,
 }
 
 impl Listings {
     /// # Errors
-    /// Flows join late, or the sum of weights over a weight is no power of two.
+    /// Flows join late, or the sum of weights over a weight is not a power of two.
     pub(crate) fn new(load: &Load, rule: StartTime) -> Result<Self, String> {
         let total_weight: u64 = load.weights().iter().sum();
         if load.joins_late {
@@ -147,7 +148,7 @@ impl Scheduler<usize> for Listings {
         Some(packet)
     }
 
-    /// The listings have no push-out.
+    /// Returns None, because the listings have no push-out.
     fn evict(&mut self) -> Option<Packet<usize>> {
         None
     }

@@ -1,24 +1,24 @@
-//! Moves of QFQ: the rules of the paper that a call has applied, found by comparing the states
-//! before and after the call. The scheduler itself is not instrumented.
+//! Moves of QFQ: which rules of the paper a call has applied. We find them when we compare the
+//! states before and after the call, so the scheduler itself is not instrumented.
 
 use serde::Serialize;
 
 use crate::state::{Group, READY, State};
 
-/// Two virtual times closer than this are equal: the shipped scheduler rounds V down.
+/// Two virtual times closer than this are equal, because the shipped scheduler rounds V down.
 const ROUNDING: f64 = 1.0 / (1 << 20) as f64;
 
-/// The use of a rule. Times are in bytes per unit of weight.
+/// A rule that was used. Times are in bytes per unit of weight.
 #[allow(missing_docs, reason = "a variant explains its fields")]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
 pub enum Move {
-    /// A flow joins: the sum of weights grows.
+    /// A flow joins, so the sum of weights grows.
     Join { flow: usize, total_weight: u64 },
-    /// A packet joins the queue of a backlogged flow; nothing else changes.
+    /// A packet joins a backlogged flow's queue. Nothing else changes.
     Append { flow: usize },
-    /// Times of a newly backlogged flow: Eq. 29, or another rule. `finish_before` is F of the
-    /// flow's last packet, `blocker` the lowest eligible and ready group above the flow's.
+    /// A newly backlogged flow gets its times: Eq. 29, or another rule. `finish_before` is the F of
+    /// the flow's last packet. `blocker` is the lowest eligible and ready group above the flow's.
     Start {
         flow: usize,
         v: f64,
@@ -27,33 +27,33 @@ pub enum Move {
         start: f64,
         finish: f64,
     },
-    /// The flow enters a slot of its group: Eq. 5.
+    /// The flow enters a slot in its group: Eq. 5.
     Slot {
         flow: usize,
         group: usize,
         start: f64,
     },
-    /// The choice: the first group of ER, its first slot, the slot's first flow.
+    /// The choice: the first group in ER, its first slot, and the slot's first flow.
     Choose {
         flow: usize,
         group: usize,
         slot: f64,
         finish: f64,
     },
-    /// V grows by the packet over the sum of weights: Eq. 3.
+    /// V grows by the packet's length over the sum of weights: Eq. 3.
     Advance {
         len: u32,
         total_weight: u64,
         from: f64,
         to: f64,
     },
-    /// Times of the next packet of the served flow: Eq. 2.
+    /// The served flow's next packet gets its times: Eq. 2.
     Next {
         flow: usize,
         start: f64,
         finish: f64,
     },
-    /// The served flow has no other packet; its finish time is kept.
+    /// The served flow has no other packet, but keeps its finish time.
     Idle { flow: usize, finish: f64 },
     /// A group's times change: Eq. 6.
     Group {
@@ -61,11 +61,11 @@ pub enum Move {
         start: f64,
         finish: f64,
     },
-    /// A group becomes idle and leaves its set.
+    /// A group becomes idle, so it leaves its set.
     Empty { group: usize, set: &'static str },
-    /// V jumps to the start of the earliest group, as no group is eligible: Eq. 3.
+    /// No group is eligible, so V jumps to the earliest group's start: Eq. 3.
     Jump { from: f64, to: f64 },
-    /// The flow's group gets its set: `compute_group_state`. `from` is None if it was idle.
+    /// The flow's group enters a set: `compute_group_state`. If it was idle, `from` is None.
     State {
         group: usize,
         from: Option<&'static str>,
@@ -85,7 +85,7 @@ pub enum Move {
     },
 }
 
-/// The group b of Eq. 29.
+/// The group b in Eq. 29.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Blocker {
     /// Its index.
@@ -94,7 +94,7 @@ pub struct Blocker {
     pub finish: f64,
 }
 
-/// The moves of an arrival.
+/// The moves when a packet arrives.
 pub(crate) fn of_arrival(flow: usize, before: &State, after: &State) -> Vec<Move> {
     let mut moves = Vec::new();
     let Some(times) = after.flows[flow] else {
@@ -142,7 +142,7 @@ pub(crate) fn of_arrival(flow: usize, before: &State, after: &State) -> Vec<Move
     moves
 }
 
-/// The moves of a departure.
+/// The moves when a packet departs.
 pub(crate) fn of_departure(flow: usize, len: u32, before: &State, after: &State) -> Vec<Move> {
     let mut moves = Vec::new();
     let Some(chosen) = before.first_ready(0) else {
@@ -204,7 +204,7 @@ fn jump(expected: f64, to: f64) -> Option<Move> {
     (to > expected + ROUNDING).then_some(Move::Jump { from: expected, to })
 }
 
-/// The change of a group's set; `own` is the group of the call's flow.
+/// How a group's set changes. `own` is the index of the group that holds the call's flow.
 fn set_of(now: &Group, before: &State, own: usize) -> Option<Move> {
     let group = now.index;
     let to = now.set;

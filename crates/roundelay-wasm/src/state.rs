@@ -1,19 +1,20 @@
-//! State of QFQ after a call, in bytes of service per unit of weight, and checks of the order.
+//! State of QFQ after a call, in bytes of service per unit of weight. It also checks the paper's
+//! claims about the order.
 
 use roundelay::author::VirtualTime;
 use roundelay::schedulers::qfq::{GroupSet, View};
 use serde::Serialize;
 
-/// V, the groups in their sets, and the flows' times. Times are in bytes per unit of weight.
+/// V, the groups in their sets, and the flows' times, all in bytes per unit of weight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct State {
-    /// V.
+    /// The virtual time V.
     pub v: f64,
     /// The sum of the flows' weights.
     pub total_weight: u64,
     /// Backlogged groups, lowest index first.
     pub groups: Vec<Group>,
-    /// Flows, in the order of the load; None before a flow joins.
+    /// Flows, in the load's order. None before a flow joins.
     pub flows: Vec<Option<Times>>,
 }
 
@@ -22,13 +23,13 @@ pub struct State {
 pub struct Group {
     /// The index i.
     pub index: usize,
-    /// Name of its set: `ER`, `IR`, `EB` or `IB`.
+    /// Its set's name: `ER`, `IR`, `EB` or `IB`.
     pub set: &'static str,
-    /// sigma_i.
+    /// The slot size sigma_i.
     pub slot_size: f64,
-    /// S_i.
+    /// The start time S_i.
     pub start: f64,
-    /// F_i.
+    /// The finish time F_i.
     pub finish: f64,
     /// Occupied slots, earliest first.
     pub slots: Vec<Slot>,
@@ -37,33 +38,33 @@ pub struct Group {
 /// An occupied slot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slot {
-    /// Start of the slot.
+    /// Where the slot starts, in virtual time.
     pub start: f64,
-    /// Indices of its flows, in service order.
+    /// Its flows' indices, in the order in which they are served.
     pub flows: Vec<usize>,
 }
 
-/// Times of a flow.
+/// A flow's times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Times {
-    /// Index of its group.
+    /// Its group's index.
     pub group: usize,
-    /// S of the head packet; None if idle.
+    /// S of the head packet. None if the flow is idle.
     pub start: Option<f64>,
-    /// F of the head packet; of the last packet sent if idle.
+    /// F of the head packet. If the flow is idle, F of the last packet sent.
     pub finish: f64,
 }
 
 pub(crate) const READY: &str = GroupSet::EligibleReady.name();
 const BLOCKED: &str = GroupSet::EligibleBlocked.name();
 
-/// Bytes per unit of weight: exact below 2^23.
+/// Bytes per unit of weight. Exact below 2^23, because f64 holds 53 bits and the fraction takes 30.
 fn units(time: VirtualTime) -> f64 {
     time.bits() as f64 / (1u64 << VirtualTime::FRACTION_BITS) as f64
 }
 
 impl State {
-    /// The state of the shipped scheduler with this number of flows.
+    /// The shipped scheduler's state with this many flows.
     pub(crate) fn of(view: &View, flows: usize) -> Self {
         let mut groups = Vec::new();
         for group in &view.groups {
@@ -99,7 +100,7 @@ impl State {
         }
     }
 
-    /// The group of this index, if backlogged.
+    /// The group with this index, if it is backlogged.
     pub fn group(&self, index: usize) -> Option<&Group> {
         self.groups.iter().find(|group| group.index == index)
     }
@@ -116,8 +117,8 @@ impl State {
         groups.is_sorted_by_key(|group| group.finish)
     }
 
-    /// Broken claims of section 4.1.3 and appendix A of the paper: Theorems 6 and 7, and the claim
-    /// that the served group finishes first of all eligible ones.
+    /// Claims in section 4.1.3 and appendix A of the paper that this state breaks: Theorems 6 and
+    /// 7, and that the served group finishes first of all eligible groups.
     pub fn broken(&self) -> Vec<&'static str> {
         let eligible = self.groups.iter().filter(|group| group.start <= self.v);
         let earliest = eligible.map(|group| group.finish).min_by(f64::total_cmp);
