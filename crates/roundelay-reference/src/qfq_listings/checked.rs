@@ -19,7 +19,7 @@ impl Checked {
     /// Like [`QfqListings::new`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`QfqListings::new`].
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
         Ok(Self {
             listings: QfqListings::new(reading, shares)?,

@@ -36,7 +36,7 @@ pub struct Packet {
     /// Length, 1 to [`LARGEST`].
     pub len: u64,
     /// Nodes from ingress to egress, each at most once. The first propagation delay must be 0,
-    /// because no time includes it.
+    /// because the input time is already that of the arrival there.
     pub path: Vec<Hop>,
 }
 

@@ -27,9 +27,9 @@ pub enum NotViable {
     Hops {
         /// Packet name.
         packet: String,
-        /// How many hops its path has.
+        /// Number of hops on its path.
         hops: usize,
-        /// How many stays were given.
+        /// Number of stays given.
         stays: usize,
     },
     /// A packet's arrival does not match the previous hop.

@@ -64,7 +64,7 @@ impl Question {
 /// Limits for a search among loads with this many packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// How many packets, 1 to 6, but 1 to 4 for [`Question::AnyPriorities`].
+    /// Number of packets, 1 to 6, but 1 to 4 for [`Question::AnyPriorities`].
     pub packets: usize,
     /// The most nodes, 1 to 6.
     pub nodes: usize,
@@ -92,13 +92,13 @@ pub struct Search {
 /// What the search examined at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covered {
-    /// How many packets.
+    /// Number of packets.
     pub packets: usize,
-    /// How many nodes.
+    /// Number of nodes.
     pub nodes: usize,
     /// The latest exit time.
     pub exit: u64,
-    /// How many loads.
+    /// Number of loads examined.
     pub loads: u64,
     /// How many loads fail, viable or not. For [`Question::NoScheduler`], how many viable loads
     /// require an order.
@@ -240,7 +240,7 @@ impl Search {
                     Some((least, _)) => rank < *least,
                     None => true,
                 };
-                // A load counts if it is viable.
+                // Only a viable load counts.
                 if is_smaller && let Some(original) = self.original(load) {
                     best = Some((rank, (load.network(), original)));
                 }
@@ -268,7 +268,7 @@ impl Search {
         Some(cases)
     }
 
-    /// Only a viable load counts.
+    /// A quick bound on congestion points, which needs no run.
     fn may_be_within(&self, load: &Load) -> bool {
         self.reading != Reading::CanWait || load.most_shared() <= self.at_most
     }
