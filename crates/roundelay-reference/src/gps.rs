@@ -2,9 +2,9 @@
 //!
 //! **Idea.** The link serves all backlogged flows at once, each in proportion to its weight.
 //! Virtual time V grows at the speed r / (sum of the backlogged flows' weights), so V says how many
-//! bytes per unit of weight each backlogged flow has been served. If a flow has weight w and a
-//! backlog of q bytes, it empties when V has grown by q / w, whatever the other flows do. So we
-//! need only one ordered structure: a heap of flows by the virtual time at which they empty.
+//! bytes per unit of weight each backlogged flow has been served. A flow with weight w and a
+//! backlog of q bytes empties when V has grown by q / w, whatever the other flows do. So we need
+//! only one ordered structure: a heap of flows by the virtual time at which they empty.
 //!
 //! **Source.** A. K. Parekh and R. G. Gallager, "A Generalized Processor Sharing Approach to Flow
 //! Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM Transactions on
@@ -18,7 +18,7 @@
 //! | W_i(0, t) | [`GpsServer::served`] | bytes |
 //! | Q_i(t) | [`GpsServer::backlog`] | bytes |
 //!
-//! **Ties.** If flows empty at the same virtual time, they leave in the order of their numbers, but
+//! **Ties.** Flows that empty at the same virtual time leave in the order of their numbers, but
 //! nobody can observe that.
 //!
 //! **Cost.** O(log flows) per event, amortised. A flow has one valid entry in the heap. If the
@@ -51,8 +51,8 @@ const PICOS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// The fluid GPS server on a link with a constant rate.
 ///
-/// Events must come in the order of time. If an event has an earlier time than the last one, it
-/// happens at the time of the last one.
+/// Events must come in the order of time. An event with an earlier time than the last one happens
+/// at the last one's time.
 #[derive(Debug, Clone)]
 pub struct GpsServer<N> {
     /// Bytes per picosecond.
@@ -169,8 +169,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Changes a flow's weight, with effect from the time of the last event. The default weight is
-    /// 1.
+    /// Changes a flow's weight, with effect from the time of the last event. By default it is 1.
     ///
     /// # Panics
     /// If the weight is zero.
@@ -213,8 +212,8 @@ impl<N: Number> GpsServer<N> {
         self.file(flow);
     }
 
-    /// Serves up to `now`. If flows empty on the way, they leave in order, and from then on the
-    /// others are served faster.
+    /// Serves up to `now`. Flows that empty on the way leave in order, and from then on the others
+    /// are served faster.
     pub fn advance(&mut self, now: Instant) {
         let mut work = N::from_u64(now.since(self.clock).as_picos()) * self.rate.clone();
         self.clock = self.clock.max(now);
@@ -355,7 +354,7 @@ impl<N: Number> GpsServer<N> {
         None
     }
 
-    /// Marks a flow as empty. If it was the last one, virtual time restarts from zero.
+    /// Marks a flow as empty. After the last one, virtual time restarts from zero.
     fn leave(&mut self, flow: FlowId) {
         let fluid = &mut self.flows[flow.index()];
         fluid.backlogged = false;

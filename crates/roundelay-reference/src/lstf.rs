@@ -52,15 +52,14 @@ impl<T> Lstf<T> {
         order
     }
 
-    /// Removes the packet with the least slack. If several have the least, the first to arrive
-    /// goes.
+    /// Removes the packet with the least slack, and among equals the first to arrive.
     pub fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         let at = (0..self.waiting.len())
             .min_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
         Some(self.waiting.remove(at))
     }
 
-    /// Removes the packet with the most slack. If several have the most, the last to arrive goes.
+    /// Removes the packet with the most slack, and among equals the last to arrive.
     pub fn evict(&mut self, now: Instant) -> Option<Packet<T>> {
         let at = (0..self.waiting.len())
             .max_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;

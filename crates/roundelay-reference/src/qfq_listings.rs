@@ -191,7 +191,7 @@ impl QfqListings {
     /// Idle flows, each given by its 1 / phi and its longest packet in bytes.
     ///
     /// # Errors
-    /// If 1 / phi is not a power of two, a packet length is zero, or a slot is larger than 2^40
+    /// A 1 / phi that is not a power of two, a packet of zero bytes, or a slot of more than 2^40
     /// bytes.
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
         let mut flows = Vec::new();
@@ -234,7 +234,7 @@ impl QfqListings {
         self.now
     }
 
-    /// Exact S and F of a flow's head packet. If the flow is idle, both are the last packet's F.
+    /// Exact S and F of a flow's head packet. For an idle flow, both are its last packet's F.
     pub fn times(&self, flow: usize) -> (u64, u64) {
         (self.flows[flow].start, self.flows[flow].finish)
     }
@@ -263,7 +263,7 @@ impl QfqListings {
     }
 
     /// A group's occupied slots, earliest first: the rounded start time, and the flows in the order
-    /// of service. Empty if the group is idle or does not exist.
+    /// of service. Empty for a group that is idle or does not exist.
     pub fn slots(&self, group: usize) -> Vec<(u64, Vec<usize>)> {
         let Some(group) = self.groups.get(group) else {
             return Vec::new();
@@ -369,7 +369,7 @@ impl QfqListings {
         }
         let flow = &mut self.flows[number];
         let len = flow.queue.pop_front()?;
-        // Lines 12 to 17: Eq. 2 if the flow stays backlogged.
+        // Lines 12 to 17: Eq. 2 for a flow that stays backlogged.
         flow.start = flow.finish;
         if let Some(next) = flow.queue.front() {
             flow.finish = flow.start + next * flow.inverse_share;
@@ -393,7 +393,7 @@ impl QfqListings {
     /// Fig. 5 lines 22 to 37.
     fn update_group(&mut self, group: usize) {
         let old_finish = self.groups[group].finish;
-        // Lines 23 to 28. If the group is idle, its F is "not significant".
+        // Lines 23 to 28. An idle group's F is "not significant".
         let times = self.times_of_head(group);
         (self.groups[group].start, self.groups[group].finish) = times.unwrap_or((0, old_finish));
         // Lines 33 to 36.
@@ -429,7 +429,7 @@ impl QfqListings {
 
     /// Fig. 6 lines 22 to 32.
     fn unblock_groups(&mut self, group: usize, old_finish: u64) {
-        // Lines 24 and 25: if a group in ER finishes no later than the served one, it still blocks.
+        // Lines 24 and 25: a group in ER that finishes no later than the served one still blocks.
         let first = self.first_finish_from(0);
         if first.is_none_or(|finish| finish > old_finish) {
             // Lines 28 to 30, Theorem 8.
@@ -461,8 +461,7 @@ impl QfqListings {
 mod tests {
     use super::*;
 
-    /// Two flows have half the link each, so F rises by twice the length while V rises by the
-    /// length.
+    /// Two flows have half the link each, so F rises by twice the length and V by the length.
     #[test]
     fn equal_flows_take_turns() {
         let mut listings = QfqListings::new(Reading::REPAIRED, &[(2, 64), (2, 64)]).unwrap();

@@ -10,8 +10,8 @@
 //! [`Reading`] counts congestion points, [`RandomNetwork`] draws networks and schedules, and
 //! [`search`] enumerates all small ones.
 //!
-//! Times are integers in units that the caller chooses. In a tie, the packet that arrived first
-//! goes first. If both arrived at the same instant, the one listed first does.
+//! Times are integers in units that the caller chooses. Ties go to the packet that arrived first
+//! or, at the same instant, to the one listed first.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
 //! 2016, sections 2.1 and 2.2 and appendix A.

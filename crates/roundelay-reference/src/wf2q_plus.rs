@@ -14,14 +14,14 @@
 //!   V = max(V, min S).
 //! - `dequeue`: choose the eligible flow with the smallest F and take its head packet. V = V + len
 //!   at once, because W counts a packet when it is taken, not during its transmission. If the flow
-//!   still has packets, S = F and F = S + len / phi with the next packet's len. Then V = max(V, min
-//!   S).
-//! - `evict`: take a flow's newest packet. If it was the last one, the flow becomes idle with F =
-//!   S, as if the packet had never arrived, but V stays. Then V = max(V, min S).
+//!   still has packets, S = F and F = S + len / phi with the next packet's len. Then V =
+//!   max(V, min S).
+//! - `evict`: take a flow's newest packet. After the last one, the flow becomes idle with F = S, as
+//!   if the packet had never arrived, but V stays. Then V = max(V, min S).
 //!
-//! The minimum is over the backlogged flows. If there are none, V stays.
+//! The minimum is over the backlogged flows. Without any, V stays.
 //!
-//! **Ties.** If F is equal, the flow with the smaller number goes first.
+//! **Ties.** Among equal F, the flow with the smaller number goes first.
 //!
 //! **Guarantee.**
 //! - B-WFI <= 2 L_k + 2 phi_k L over any interval,
@@ -30,11 +30,11 @@
 //!
 //! where L_k is the flow's longest packet and L the longest packet of all flows. Section 5.1 prints
 //! "(L_k + 2 phi_k) L" for exact time stamps. That is the second form with a misplaced bracket, but
-//! it stands next to a definition whose intervals end anywhere. For such intervals the proof in the
-//! paper gives the first form: S_k(t1) <= V(t1) + L_k / phi_k if the flow has just been served,
-//! S_k(t2) >= V(t2) - L - L_k / phi_k if it is about to be served, and W <= the growth of V plus L.
-//! A test checks all three bounds, and it shows that B-WFI exceeds L_k + 2 phi_k L if intervals may
-//! end anywhere.
+//! it stands next to a definition whose intervals end anywhere. For such intervals the paper's
+//! proof gives the first form: S_k(t1) <= V(t1) + L_k / phi_k for a flow that has just been served,
+//! S_k(t2) >= V(t2) - L - L_k / phi_k for a flow about to be served, and W <= the growth of V plus
+//! L. A test checks all three bounds, and it shows that B-WFI exceeds L_k + 2 phi_k L over
+//! intervals that end anywhere.
 //!
 //! **Cost.** O(flows) per decision, and the numbers grow with the weights' common multiple, so this
 //! is not for traffic.
@@ -88,7 +88,7 @@ impl Wf2qPlus {
     /// Flows 0, 1, ... with these weights out of `total`: phi = weight / total.
     ///
     /// # Panics
-    /// If a weight is zero, or if the weights add up to more than `total`.
+    /// If a weight is zero or the weights add up to more than `total`.
     pub fn with_total(weights: &[u32], total: u64) -> Self {
         assert!(sum_of(weights) <= total, "the shares add up to at most 1");
         let mut flows = Vec::new();
@@ -132,7 +132,7 @@ impl Wf2qPlus {
     pub fn choose(&self) -> Option<FlowId> {
         let mut chosen: Option<Candidate> = None;
         for candidate in self.candidates() {
-            // If F is equal, the smaller flow number stays, because it comes first.
+            // Among equal F, the smaller flow number stays, because it comes first.
             let finishes_first = match &chosen {
                 Some(chosen) => candidate.finish < chosen.finish,
                 None => true,
@@ -518,10 +518,10 @@ mod tests {
 
     const LENGTHS: [u32; 3] = [1_500, 600, 300];
 
-    /// Runs a random workload and returns four quotients, each the largest of a measured value by
-    /// its bound. B-WFI over all intervals is divided by 2 L_k + 2 phi_k L, then by L_k + 2 phi_k
-    /// L. B-WFI over intervals that end with a packet of the flow is divided by L_k + 2 phi_k L,
-    /// and T-WFI by L_k / phi_k + 2 L.
+    /// Runs a random workload and returns four quotients, each the largest ratio between a measured
+    /// value and its bound. B-WFI over all intervals is divided by 2 L_k + 2 phi_k L, then by L_k +
+    /// 2 phi_k L. B-WFI over intervals that end with a packet of the flow is divided by L_k + 2
+    /// phi_k L, and T-WFI by L_k / phi_k + 2 L.
     fn worst_of_bounds(seed: u64, discipline: Discipline) -> [f64; 4] {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let weights: Vec<u32> = (0..random.random_range(2..12))
@@ -586,7 +586,7 @@ mod tests {
 
     #[test]
     fn backlogged_flows_finish_at_most_a_packet_after_the_fluid_and_never_start_before_it() {
-        // If all flows are backlogged from the start, WF2Q+ is WF2Q. No packet leaves later than in
+        // With all flows backlogged from the start, WF2Q+ is WF2Q. No packet leaves later than in
         // GPS by more than a packet's transmission (Parekh and Gallager), and none starts before
         // its start in GPS (Bennett and Zhang).
         let mut random = Pcg64Mcg::seed_from_u64(7);

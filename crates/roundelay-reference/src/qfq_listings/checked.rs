@@ -34,7 +34,7 @@ impl Checked {
     }
 
     /// Violated claims, in the order of violation. After the first, the sets may be inconsistent,
-    /// so further violations may only follow from it.
+    /// so further violations can be mere consequences.
     pub fn broken(&self) -> &[Claim] {
         &self.broken
     }
@@ -208,7 +208,7 @@ fn is_sorted_by_finish(times: &[(u64, u64)]) -> bool {
     times.is_sorted_by_key(|(_, finish)| *finish)
 }
 
-/// Checks Lemma 4: if two groups are blocked, the lower one starts no later than the higher one
+/// Checks Lemma 4: of two blocked groups, the lower one starts no later than the higher one
 /// finishes.
 fn lemma_4_holds(after: &State) -> bool {
     let blocked = after.times_in(after.blocked());
@@ -276,7 +276,7 @@ fn unblocks_the_groups_below(before: &State, after: &State, served: usize) -> bo
     {
         return true;
     }
-    // If a higher group has the same F, it goes on blocking the groups below.
+    // A higher group with the same F goes on blocking the groups below.
     for (group, _, finish) in before.backlogged() {
         if group > served && finish == old {
             return true;

@@ -24,10 +24,10 @@ pub enum Claim {
     Lemma2,
     /// Lemma 2, but with idle flows' times moved up to V at any time.
     Lemma2IdleAtV,
-    /// If a group becomes backlogged or eligible, or if its F falls, it finishes no earlier than
-    /// the groups below.
+    /// A group that becomes backlogged or eligible, or whose F falls, finishes no earlier than the
+    /// groups below.
     Lemma3,
-    /// If two groups are blocked, the lower one starts no later than the higher one finishes.
+    /// Of two blocked groups, the lower one starts no later than the higher one finishes.
     Lemma4,
     /// Section 4.1.3, items 1 and 2: IB and IR together are sorted by S and by F.
     IneligibleOrder,

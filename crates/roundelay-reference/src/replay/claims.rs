@@ -8,16 +8,16 @@ use super::{Network, Replayer, Rule, Schedule, Stay};
 pub struct Counts {
     /// Stays that ended later than o(p, a) + T(p, a).
     pub late_ends: usize,
-    /// Late ends although, up to the end, no packet came to the node after its own o(p, a). They
+    /// Late ends at nodes to which, up to that end, no packet came after its own o(p, a). They
     /// contradict Theorem 1.
     pub late_ends_alone: usize,
     /// Stays whose last bit has negative slack at their end.
     pub negative: usize,
-    /// Stays with negative slack although, up to the end, no packet came to the node after its own
-    /// o(p, a). They contradict the necessary condition in A.7.2.
+    /// Stays with negative slack at nodes to which, up to the stay's end, no packet came after its
+    /// own o(p, a). They contradict the necessary condition in A.7.2.
     pub negative_alone: usize,
-    /// Stays with negative slack that still ended by o(p, a) + T(p, a). They contradict Observation
-    /// 1.
+    /// Stays with negative slack that still ended by o(p, a) + T(p, a). They contradict
+    /// Observation 1.
     pub negative_in_time: usize,
     /// Arrivals after o(p, a), at nodes where some packet waits in the original or in the replay.
     /// They contradict the key observation in A.7.1.

@@ -25,7 +25,7 @@ pub struct Waiting {
 pub enum Action {
     /// Sends the waiting packet with this index.
     Send(usize),
-    /// Sends nothing until this time, or for one unit if the time has passed. If another packet
+    /// Sends nothing until this time, or for one unit if the time has passed. When another packet
     /// arrives before, the node decides again.
     IdleUntil(u64),
 }
@@ -81,7 +81,7 @@ impl Link {
     }
 }
 
-/// The earlier of two times, if they exist.
+/// The earlier of two times, either or both of which may be missing.
 fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -117,7 +117,7 @@ pub fn record(network: &Network, decide: impl FnMut(usize, u64, &[Waiting]) -> A
 }
 
 /// Like [`record`], but with preemption after each arrival if `preempts`, and with extra delays
-/// before hops. `delays` gives them by packet and hop, and there are none if it is empty.
+/// before hops. `delays` gives them by packet and hop, and is empty for none.
 pub(super) fn run(
     network: &Network,
     delays: &[Vec<u64>],

@@ -12,8 +12,8 @@ pub const MOST: usize = 1_000;
 pub struct Node {
     /// Name in tables and errors.
     pub name: String,
-    /// How long a unit of length takes to transmit, 1 to [`LARGEST`]. If a node takes no time,
-    /// leave it out, because it delays no packet.
+    /// How long a unit of length takes to transmit, 1 to [`LARGEST`]. Leave out nodes that take no
+    /// time, because they delay no packet.
     pub transmission: u64,
 }
 
@@ -61,9 +61,8 @@ pub struct Network {
 
 impl Network {
     /// # Errors
-    /// If there are no nodes or packets or more than [`MOST`], if a number is out of its range, if
-    /// a path is empty or has an unknown node or the same node twice, or if the first propagation
-    /// delay is not 0.
+    /// No nodes or packets, or more than [`MOST`]. A number out of its range. A path that is empty,
+    /// or that has an unknown node or the same node twice. A first propagation delay other than 0.
     pub fn new(nodes: Vec<Node>, packets: Vec<Packet>) -> Result<Self, Invalid> {
         for (what, count) in [("nodes", nodes.len()), ("packets", packets.len())] {
             if !(1..=MOST).contains(&count) {
@@ -109,8 +108,8 @@ impl Network {
         len * self.nodes[path[hop].node].transmission
     }
 
-    /// tmin(p, a, dest(p)): how long a packet takes from its arrival at a hop to its exit, if it
-    /// never waits.
+    /// tmin(p, a, dest(p)): how long a packet takes from its arrival at a hop to its exit, without
+    /// waiting.
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
         let mut time = 0;
@@ -131,7 +130,7 @@ impl Network {
 }
 
 impl Packet {
-    /// The packet's hop at a node, or None if the packet does not pass there.
+    /// The packet's hop at a node, or None off its path.
     pub(super) fn hop_at(&self, node: usize) -> Option<usize> {
         self.path.iter().position(|hop| hop.node == node)
     }

@@ -5,7 +5,7 @@ use super::{Action, Hop, Invalid, Network, Node, Packet, Schedule, record};
 /// Ranges for random networks. Each value is drawn uniformly from its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomNetwork {
-    /// How many nodes packets may share.
+    /// Number of nodes that packets share.
     pub nodes: usize,
     /// The most shared nodes on a path. A path may also have private nodes, but the packet never
     /// waits there.
@@ -24,7 +24,7 @@ impl RandomNetwork {
     /// Draws a network. `draw(n)` must return a random number below n.
     ///
     /// # Errors
-    /// If a range is empty or exceeds the range that [`Network`] allows.
+    /// A range that is empty or exceeds the one that [`Network`] allows.
     pub fn network(&self, draw: &mut dyn FnMut(u64) -> u64) -> Result<Network, Invalid> {
         let Self {
             nodes: shared,

@@ -6,7 +6,7 @@ use super::{Network, Schedule};
 /// How a node chooses. The packet with the smallest key goes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// Key: the original's o(p, a) at each node, so the header is initialized omnisciently (A.2).
+    /// Key: the original's o(p, a) at each node, by omniscient initialization (A.2).
     Omniscient,
     /// Key: one number per packet, the same at each node, as simple priorities have it.
     Static(Vec<i64>),
@@ -111,7 +111,7 @@ impl<'a> Replayer<'a> {
                 for packet in waiting {
                     keys.push(known.key(&self.rule, now, packet));
                 }
-                // If keys are equal, the packet that arrived first goes first.
+                // Among equal keys, the packet that arrived first goes first.
                 let sent = (0..keys.len()).min_by_key(|index| keys[*index]);
                 let sent = sent.expect("something waits");
                 watch(Decision {
@@ -131,8 +131,8 @@ impl<'a> Replayer<'a> {
 struct Known<'a> {
     network: &'a Network,
     original: &'a Schedule,
-    /// For each packet, the first hop at a node that another packet passes too. If there is none, 0
-    /// will do, because the packet never waits and its key never decides.
+    /// For each packet, the first hop at a node that another packet passes too. Without one, 0 will
+    /// do, because the packet never waits and its key never decides.
     first_shared_hop: Vec<usize>,
 }
 

@@ -5,8 +5,8 @@
 //! All packets take one unit of time at each node, and all times are whole units. So preemption
 //! makes no difference, because a packet on a link has left before another can arrive. The search
 //! examines *loads*: each packet's input time, exit time o(p) and path, which is exactly what a
-//! black-box header contains. If loads differ only in nodes' names, they are examined once, as far
-//! as the order of paths distinguishes nodes. If a packet shares no node, the load is left out,
+//! black-box header contains. Loads that differ only in nodes' names are examined once, as far as
+//! the order of paths distinguishes nodes. Loads in which a packet shares no node are left out,
 //! because a smaller load has the same failure. A load counts if it is viable. In a replay,
 //! congestion points are counted with ties broken first come, first served.
 
@@ -119,8 +119,8 @@ pub struct Found {
 pub struct Outcome {
     /// The smallest counterexample within the limits, if any.
     pub found: Option<Found>,
-    /// The sizes examined, in order. If there is a counterexample, the last size is its own. If
-    /// there is none, sizes without any load are left out.
+    /// The sizes examined, in order. With a counterexample, the last size is its own. Without one,
+    /// sizes that have no load are left out.
     pub covered: Vec<Covered>,
 }
 
@@ -128,7 +128,7 @@ impl Search {
     /// Runs the search.
     ///
     /// # Errors
-    /// If a limit is out of range, or if the reading does not fit the question.
+    /// A limit out of range, or a reading that does not fit the question.
     pub fn run(&self) -> Result<Outcome, Invalid> {
         self.check()?;
         // By number of packets.
@@ -343,7 +343,7 @@ fn ranks(packets: usize) -> Vec<Vec<(i32, i32)>> {
     let mut ranks = Vec::new();
     for priorities in &all {
         for ties in &all {
-            // If an order is strict, it has as many different numbers as packets.
+            // A strict order has as many different numbers as packets.
             let most = ties.iter().max().copied().unwrap_or(-1);
             if most + 1 != packets as i64 {
                 continue;

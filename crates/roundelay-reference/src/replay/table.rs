@@ -7,7 +7,7 @@ use super::{Hop, Invalid, Network, Node, Schedule, Stay};
 /// of 2.
 ///
 /// # Errors
-/// If a name is unknown, a delay is not a number, or no node follows a delay.
+/// An unknown name, a delay that is not a number, or a delay that no node follows.
 pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
     let mut path = Vec::new();
     let mut propagation = 0;
@@ -44,7 +44,7 @@ impl Hop {
     /// delay of 2.
     ///
     /// # Errors
-    /// If a name is unknown, a delay is not a number, or no node follows a delay.
+    /// An unknown name, a delay that is not a number, or a delay that no node follows.
     pub fn path(nodes: &[Node], text: &str) -> Result<Vec<Self>, Invalid> {
         path(nodes, text)
     }

@@ -38,7 +38,7 @@ impl Attributes {
         shared
     }
 
-    /// When the packet can arrive at a node at the earliest. None if it does not pass there.
+    /// When the packet can arrive at a node at the earliest. None off its path.
     pub(super) fn earliest(&self, node: u8) -> Option<u8> {
         let hop = self.path().iter().position(|other| *other == node)?;
         Some(self.input + self.rest(0) - self.rest(hop))
@@ -160,9 +160,9 @@ pub(super) struct Cell {
     pub(super) delay: u8,
 }
 
-/// Visits all loads of a size. The packet with the longest path comes first and passes α0, α1, ...,
-/// the others follow with paths no longer than the one before, and new nodes are numbered as they
-/// are first used. At least one packet has input time 0.
+/// Visits all loads of a size. The packet with the longest path comes first and passes α0, α1, ...
+/// The others follow, none with a longer path than the one before, and new nodes are numbered as
+/// they are first used. At least one packet has input time 0.
 pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     let all = attributes(cell);
     let mut load = Load(Vec::with_capacity(cell.packets));
@@ -205,8 +205,8 @@ fn extend(
     }
 }
 
-/// True if a load fills its cell. If it has fewer nodes or an earlier exit, it belongs to a smaller
-/// cell. If it starts later, it is another load moved in time.
+/// True if a load fills its cell. One with fewer nodes or an earlier exit belongs to a smaller
+/// cell. One that starts later is another load moved in time.
 fn is_of_cell(load: &Load, cell: Cell, nodes_used: u8) -> bool {
     usize::from(nodes_used) == cell.nodes
         && load.0.iter().any(|packet| packet.exit == cell.exit)

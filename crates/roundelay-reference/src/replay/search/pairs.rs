@@ -27,7 +27,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// Adds a load. Returns true if the load requires that some pair keeps an order.
+    /// Adds a load. Returns true if the load requires that some pair goes in one order.
     pub(super) fn add(&mut self, load: &Load) -> bool {
         let mut demands = false;
         for (first, second) in pairs(load) {

@@ -24,7 +24,7 @@ impl State {
         state
     }
 
-    /// The node where a packet waits in this slot, if it waits.
+    /// The node where a packet waits in this slot, or None.
     fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
         let attributes = &load.0[packet];
         let hop = self.hop[packet];
@@ -65,7 +65,7 @@ impl State {
 }
 
 /// True if the replay by smallest key is on time. `key` gets a packet, its hop, and its arrival
-/// there. If keys are equal, the packet listed first goes first.
+/// there. Among equal keys, the packet listed first goes first.
 pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
     let mut state = State::new(load);
     for slot in 0.. {
@@ -98,8 +98,8 @@ pub(super) fn is_on_time_with_some_ties(
     succeeds_from(load, &key, State::new(load), 0, 0)
 }
 
-/// True if the packets can still be on time by smallest key, whichever goes first when keys are
-/// equal. The nodes before `node` have sent in this slot, and the others are next.
+/// True if the packets can still be on time by smallest key, whichever of equal keys goes first.
+/// The nodes before `node` have sent in this slot, and the others are next.
 fn succeeds_from(
     load: &Load,
     key: &impl Fn(usize, usize, u8) -> i32,
@@ -161,8 +161,8 @@ pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool)
     assign_slots(load, 0, 0, &mut taken, &mut starts, &mut visit);
 }
 
-/// Assigns a slot to a packet's hop and to all that follow, the next packets' too. Last hops have
-/// their slots already. Returns true once `visit` has.
+/// Assigns a slot to a packet's hop, then to its later hops and to the packets after it. Last hops
+/// have their slots already. Returns true once `visit` has.
 fn assign_slots(
     load: &Load,
     packet: usize,
