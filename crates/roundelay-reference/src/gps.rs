@@ -1,41 +1,42 @@
 //! Generalized Processor Sharing (GPS): the fluid server that fair queueing approximates.
 //!
 //! **Idea.** The link serves all backlogged flows at once, each in proportion to its weight.
-//! Virtual time V grows at the speed R / (sum of the weights of the backlogged flows), so V is the
-//! number of bytes per unit of weight that each backlogged flow has been served. A flow of weight w
-//! with q bytes of backlog empties when V has grown by q / w, independent of the other flows. The
-//! only ordered structure needed is a heap of flows by the virtual time at which they empty.
+//! Virtual time V grows at the speed r / (sum of the backlogged flows' weights), so V says how many
+//! bytes per unit of weight each backlogged flow has been served. A flow with weight w and a
+//! backlog of q bytes empties when V has grown by q / w, whatever the other flows do. So we need
+//! only one ordered structure: a heap of flows by the virtual time at which they empty.
 //!
 //! **Source.** A. K. Parekh and R. G. Gallager, "A Generalized Processor Sharing Approach to Flow
 //! Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM Transactions on
-//! Networking 1(3), 1993; virtual time as in its section on PGPS.
+//! Networking 1(3), 1993. Virtual time is as in its section on PGPS.
 //!
 //! | symbol | here | unit |
 //! |---|---|---|
 //! | r | `rate` | bytes per picosecond |
-//! | phi_i | `weight` | share per share |
+//! | phi_i | `weight` | none: only ratios count |
 //! | V(t) | `virtual_time` | bytes per unit of weight |
 //! | W_i(0, t) | [`GpsServer::served`] | bytes |
 //! | Q_i(t) | [`GpsServer::backlog`] | bytes |
 //!
-//! **Ties.** Flows that empty at the same virtual time leave in the order of their numbers, without
-//! any observable effect.
+//! **Ties.** Flows that empty at the same virtual time leave in the order of their numbers, but
+//! nobody can observe that.
 //!
 //! **Cost.** O(log flows) per event, amortised. A flow has one valid entry in the heap. If the
-//! backlog grows, the entry stays and is moved when it reaches the top. If the backlog shrinks, a
-//! new entry is made; the old one has another ticket and is dropped at the top, or when the heap
-//! has more than 4 entries per backlogged flow plus 64.
+//! backlog grows, the entry stays, and it is moved when it reaches the top. If the backlog shrinks
+//! or the weight changes, the flow gets a new entry, and the old one becomes invalid because its
+//! ticket differs. Invalid entries are dropped when they reach the top, or when the heap has more
+//! than 4 entries per backlogged flow plus 64.
 //!
-//! **Precision.** With [`Rational`](crate::Rational) everything is exact. With `f64` three measures
-//! keep errors from adding up: V restarts from zero whenever the server empties; V is summed with
-//! compensation (Kahan), for an error of one rounding instead of one per event; and the virtual
-//! time at which a flow empties is calculated from all bytes received since the flow became
-//! backlogged, not from the previous such time. The service of an idle flow is exact up to 2^53
-//! bytes. The backlog and the service of a backlogged flow of weight w are off by about 4 * w * V *
-//! 2^-53 <= 2^-51 * B * w / W, with B the bytes carried in the present busy period and W the
-//! smallest sum of weights in it, plus the drift of V: each time a flow becomes backlogged, up to
-//! half a unit in the last place of V, of either sign. A test sees less than 10^-5 bytes over all
-//! flows after 10^9 bytes without a pause.
+//! **Precision.** With [`Rational`](crate::Rational) everything is exact. With `f64`, three
+//! measures keep errors from adding up. V restarts from zero whenever the server empties. V is
+//! summed with compensation (Kahan), so its error is one rounding and not one per event. The
+//! virtual time at which a flow empties is calculated from all bytes received since the flow became
+//! backlogged, not from the previous such time. An idle flow's service is exact up to 2^53 bytes.
+//! While a flow is backlogged and has weight w, its backlog and its service are off by about
+//! 4 * w * V * 2^-53 <= 2^-51 * B * w / W, where B is the bytes carried in the present busy period
+//! and W is the smallest sum of weights in it. The drift of V comes on top: each time a flow
+//! becomes backlogged, it adds up to half a unit in the last place of V, of either sign. A test
+//! sees less than 10^-5 bytes over all flows after 10^9 bytes without a pause.
 
 use core::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -48,19 +49,19 @@ use crate::number::Number;
 
 const PICOS_PER_SECOND: u64 = 1_000_000_000_000;
 
-/// The fluid GPS server on a link of constant rate.
+/// The fluid GPS server on a link with a constant rate.
 ///
-/// Events must come in order of time; an event with an earlier time than the last one happens at
-/// the time of the last one.
+/// Events must come in the order of time. An event with an earlier time than the last one happens
+/// at the last one's time.
 #[derive(Debug, Clone)]
 pub struct GpsServer<N> {
     /// Bytes per picosecond.
     rate: N,
-    /// All fields below hold at this instant.
+    /// All fields below hold for this instant.
     clock: Instant,
     /// V: bytes per unit of weight since the server was last empty.
     virtual_time: N,
-    /// Rounding error contained in `virtual_time`; zero for exact numbers.
+    /// Rounding error that `virtual_time` contains, zero if numbers are exact.
     rounding: N,
     /// Sum over backlogged flows.
     total_weight: u64,
@@ -72,16 +73,16 @@ pub struct GpsServer<N> {
 #[derive(Debug, Clone)]
 struct Fluid<N> {
     weight: u32,
-    /// Ticket of the valid heap entry; changes when the entry becomes invalid.
+    /// Ticket of the valid heap entry. It changes when the entry becomes invalid.
     ticket: u32,
     backlogged: bool,
-    /// V when the flow became backlogged (or changed its weight).
+    /// V when the flow became backlogged or last changed its weight.
     since: N,
-    /// Bytes received since then, plus the backlog at that time, minus withdrawn bytes.
+    /// Bytes received since then, plus the backlog at that time, minus bytes withdrawn since.
     queued: N,
     /// since + queued / weight.
     empties_at: N,
-    /// Bytes arrived minus bytes withdrawn since the beginning.
+    /// Bytes that have arrived minus bytes withdrawn, since the beginning.
     accepted: N,
 }
 
@@ -106,7 +107,7 @@ impl<N: Number> Fluid<N> {
     }
 }
 
-/// Heap entry of a flow: the flow empties at this virtual time or later.
+/// A flow's heap entry: the flow empties at this virtual time or later.
 #[derive(Debug, Clone)]
 struct Emptying<N> {
     at: N,
@@ -115,7 +116,7 @@ struct Emptying<N> {
 }
 
 impl<N: Number> Ord for Emptying<N> {
-    /// Reversed: `BinaryHeap` returns the greatest, and the earliest is needed.
+    /// Reversed, because `BinaryHeap` returns the greatest and we need the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
         other
             .at
@@ -140,14 +141,14 @@ impl<N: Number> PartialEq for Emptying<N> {
 impl<N: Number> Eq for Emptying<N> {}
 
 impl<N: Number> GpsServer<N> {
-    /// An empty server on a link of this rate, with the clock at zero.
+    /// An empty server on a link with this rate. The clock is at zero.
     pub fn new(rate: Rate) -> Self {
         Self::with_rate(
             N::from_u64(rate.bits_per_second()) / (N::from_u64(8) * N::from_u64(PICOS_PER_SECOND)),
         )
     }
 
-    /// An empty server on a link of `bytes_per_picosecond`, with the clock at zero.
+    /// An empty server on a link that carries `bytes_per_picosecond`. The clock is at zero.
     ///
     /// # Panics
     /// If the rate is not above zero.
@@ -168,7 +169,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Changes a flow's weight from the time of the last event on. The default weight is 1.
+    /// Changes a flow's weight, with effect from the time of the last event. By default it is 1.
     ///
     /// # Panics
     /// If the weight is zero.
@@ -184,7 +185,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Asks for the memory of the flow's record, for an arrival that comes soon.
+    /// Asks for the memory of the flow's record, because an arrival will need it soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         prefetch(&self.flows, flow.index());
@@ -200,7 +201,7 @@ impl<N: Number> GpsServer<N> {
         let fluid = Self::fluid(&mut self.flows, flow);
         fluid.accepted = fluid.accepted.clone() + bytes.clone();
         if fluid.backlogged {
-            // The heap entry is now too early; `next_to_empty` corrects it.
+            // The heap entry is now too early, but `next_to_empty` corrects it.
             fluid.set_queued(fluid.since.clone(), fluid.queued.clone() + bytes);
             return;
         }
@@ -211,8 +212,8 @@ impl<N: Number> GpsServer<N> {
         self.file(flow);
     }
 
-    /// Serves up to `now`. Flows that empty on the way leave in order, and the others are served
-    /// faster from there on.
+    /// Serves up to `now`. Flows that empty on the way leave in order, and from then on the others
+    /// are served faster.
     pub fn advance(&mut self, now: Instant) {
         let mut work = N::from_u64(now.since(self.clock).as_picos()) * self.rate.clone();
         self.clock = self.clock.max(now);
@@ -235,9 +236,9 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Takes back up to `bytes` of unserved fluid from a flow, as for a packet pushed out of the
-    /// real system. Returns the bytes taken back: less than `bytes` if the fluid server has already
-    /// served a part.
+    /// Takes back up to `bytes` of a flow's unserved fluid, because the real system has pushed a
+    /// packet out. Returns how many bytes it took back, which is less than `bytes` if the fluid
+    /// server has already served a part.
     pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u64) -> N {
         self.advance(now);
         let backlog = self.backlog(flow);
@@ -257,16 +258,17 @@ impl<N: Number> GpsServer<N> {
         taken
     }
 
-    /// Bytes of fluid served to the flow since the beginning, up to the time of the last event.
+    /// Bytes of fluid that the flow has been served since the beginning, up to the time of the last
+    /// event.
     pub fn served(&self, flow: FlowId) -> N {
         match self.flows.get(flow.index()) {
-            // W_i(0, t) is what has arrived by then, without Q_i(t).
+            // W_i(0, t) is what has arrived by then, minus Q_i(t).
             Some(fluid) => fluid.accepted.clone() - self.backlog(flow),
             None => N::zero(),
         }
     }
 
-    /// Bytes of fluid waiting at the time of the last event.
+    /// Bytes of fluid that wait at the time of the last event.
     pub fn backlog(&self, flow: FlowId) -> N {
         let fluid = match self.flows.get(flow.index()) {
             Some(fluid) if fluid.backlogged => fluid,
@@ -278,7 +280,7 @@ impl<N: Number> GpsServer<N> {
             return N::zero();
         }
         let bytes = left * N::from_u64(fluid.weight.into());
-        // Rounding must not increase the backlog beyond `queued`.
+        // Rounding must not raise the backlog above `queued`.
         if bytes > fluid.queued {
             fluid.queued.clone()
         } else {
@@ -286,8 +288,8 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// V at the time of the last event: bytes served to each backlogged flow per unit of weight
-    /// since the server was last idle.
+    /// V at the time of the last event: how many bytes per unit of weight each backlogged flow has
+    /// been served since the server was last idle.
     pub fn virtual_time(&self) -> N {
         self.virtual_time.clone() - self.rounding.clone()
     }
@@ -309,7 +311,7 @@ impl<N: Number> GpsServer<N> {
         &mut flows[flow.index()]
     }
 
-    /// Kahan's compensated sum: `rounding` is the excess of `virtual_time`.
+    /// Kahan's compensated sum: `rounding` is what `virtual_time` has in excess.
     fn add_to_virtual_time(&mut self, span: N) {
         let wanted = span - self.rounding.clone();
         let sum = self.virtual_time.clone() + wanted.clone();
@@ -317,7 +319,7 @@ impl<N: Number> GpsServer<N> {
         self.virtual_time = sum;
     }
 
-    /// Pushes a new heap entry for a backlogged flow and invalidates the old one.
+    /// Pushes a new heap entry for a backlogged flow, which invalidates the old one.
     fn file(&mut self, flow: FlowId) {
         let fluid = &mut self.flows[flow.index()];
         fluid.ticket = fluid.ticket.wrapping_add(1);
@@ -333,7 +335,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Corrects the top of the heap; returns the flow that empties next, and its virtual time.
+    /// Corrects the top of the heap. Returns the flow that empties next, and its virtual time.
     fn next_to_empty(&mut self) -> Option<(FlowId, N)> {
         while let Some(top) = self.emptying.peek() {
             let fluid = &self.flows[top.flow as usize];
@@ -406,7 +408,7 @@ mod tests {
         gps.arrive(at(0), B, 150);
         gps.advance(at(100));
         assert_eq!((gps.served(A), gps.served(B)), (integer(25), integer(75)));
-        // B empties at 200; after that A has the link alone.
+        // B empties at 200, and after that A has the link alone.
         gps.advance(at(225));
         assert_eq!((gps.served(A), gps.backlog(A)), (integer(75), integer(25)));
         assert_eq!((gps.served(B), gps.total_weight), (integer(150), 1));
@@ -582,8 +584,8 @@ mod tests {
         }
     }
 
-    /// A random packet arrival; flow numbers and gaps give busy periods of all lengths at a byte
-    /// per picosecond.
+    /// A random packet arrival. At a byte per picosecond, the flow numbers and gaps give busy
+    /// periods of all lengths.
     fn arrival(random: &mut Pcg64Mcg, now: &mut u64) -> (FlowId, u64) {
         *now += if random.random_bool(0.01) {
             random.random_range(0..100_000)
@@ -653,8 +655,8 @@ mod tests {
 
     #[test]
     fn errors_do_not_add_up_in_a_long_busy_period() {
-        // A link without idle time: the service of all flows together must equal the bytes carried
-        // by the link.
+        // The link never idles, so the service of all flows together must equal the bytes that the
+        // link has carried.
         let mut random = Pcg64Mcg::seed_from_u64(3);
         let mut gps = GpsServer::with_rate(1.0f64);
         let mut now = 0;

@@ -1,11 +1,12 @@
-//! Reference models, slow and simple: a GPS fluid server, an exact WF2Q+, an LSTF that sorts, and a
-//! model of schedule replay, as oracles for tests and audits.
+//! Reference models, slow and simple, that tests and audits use as oracles: a GPS fluid server, an
+//! exact WF2Q+, an LSTF without a heap, and a model of schedule replay.
 //!
 //! None of them is meant to schedule traffic. [`GpsServer`] is the ideal fluid server, fast enough
-//! to run beside a replay; [`Wf2qPlus`] is the packet algorithm approximated by QFQ, in exact
-//! rational numbers; [`Lstf`] sorts by slack at each decision; [`qfq_listings`] is QFQ's
-//! pseudo-code as printed, with checks of the paper's claims; [`replay`] is the model of the theory
-//! of universal packet scheduling, with random and exhaustive searches for counterexamples.
+//! to run beside a replay. [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact
+//! rational numbers. [`Lstf`] compares every packet's slack at each decision. [`qfq_listings`] runs
+//! QFQ's pseudo-code as printed and checks the paper's claims about it. [`replay`] is the model
+//! behind universal packet scheduling, and it searches for counterexamples, at random and
+//! exhaustively.
 
 mod gps;
 mod lstf;

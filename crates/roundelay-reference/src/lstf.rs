@@ -1,22 +1,22 @@
-//! Least slack time first (LSTF) by its definition: at each decision, the remaining slack of every
-//! packet is computed anew and all packets are sorted.
+//! Least slack time first (LSTF) by its definition: each decision computes the remaining slack of
+//! every packet anew and takes the packet with the least.
 //!
-//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.2 and 5: the
-//! slack of a packet's last bit at time t is slack - (t - arrival) + T, with T the transmission
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.2 and 5. At time
+//! t, the slack of a packet's last bit is slack - (t - arrival) + T, where T is the transmission
 //! time on this link.
 
 use roundelay::{Duration, Instant, Packet, Rate};
 
-/// The LSTF oracle. Tests use only the order of departures.
+/// The LSTF oracle. The scheduler's tests compare departures and evictions with it.
 #[derive(Debug, Clone)]
 pub struct Lstf<T> {
     rate: Option<Rate>,
-    /// In order of arrival.
+    /// In the order of arrival.
     waiting: Vec<Packet<T>>,
 }
 
 impl<T> Lstf<T> {
-    /// An empty queue. Without a rate all packets count as equally long.
+    /// An empty queue. Without a rate, all packets count as equally long.
     pub const fn new(rate: Option<Rate>) -> Self {
         Self {
             rate,
@@ -44,22 +44,22 @@ impl<T> Lstf<T> {
         i128::from(packet.slack.as_picos()) - i128::from(waited) + i128::from(transmission)
     }
 
-    /// The waiting packets in order of departure if nothing arrived and no time passed: least slack
-    /// first, then by arrival.
+    /// The waiting packets in the order in which they would leave if nothing arrived and no time
+    /// passed: least slack first, then by arrival.
     pub fn order(&self, now: Instant) -> Vec<&Packet<T>> {
         let mut order: Vec<_> = self.waiting.iter().collect();
         order.sort_by_key(|packet| self.slack_left(now, packet));
         order
     }
 
-    /// Removes the packet with the least slack; of equals, the first to arrive.
+    /// Removes the packet with the least slack, and among equals the first to arrive.
     pub fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         let at = (0..self.waiting.len())
             .min_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
         Some(self.waiting.remove(at))
     }
 
-    /// Removes the packet with the most slack; of equals, the last to arrive.
+    /// Removes the packet with the most slack, and among equals the last to arrive.
     pub fn evict(&mut self, now: Instant) -> Option<Packet<T>> {
         let at = (0..self.waiting.len())
             .max_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
@@ -107,8 +107,7 @@ mod tests {
         );
     }
 
-    /// A byte takes a nanosecond: the last bit of b is due 800 ns after the last bit of a, minus 1
-    /// ps of slack.
+    /// A byte takes a nanosecond, so b's last bit is due 800 ns after a's, minus 1 ps of slack.
     #[test]
     fn of_long_and_short_with_like_slack_the_short_one_is_due_sooner() {
         let rate = Rate::from_bits_per_second(8_000_000_000);

@@ -1,4 +1,4 @@
-//! Number types of the references: `f64` for audits, exact rationals for tests.
+//! Number types for the references: `f64` for audits, exact rationals for tests.
 
 use core::fmt::Debug;
 
@@ -6,15 +6,15 @@ use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::{Num, ToPrimitive};
 
-/// An exact rational number of any size.
+/// An exact rational number, as large as memory allows.
 pub type Rational = Ratio<BigInt>;
 
-/// A number type of the references.
+/// A number type that the references can compute with.
 pub trait Number: Num + Clone + PartialOrd + Debug {
-    /// The number closest to `value`; exact below 2^53.
+    /// The number closest to `value`, which is exact below 2^53.
     fn from_u64(value: u64) -> Self;
 
-    /// The closest `f64`.
+    /// The value as an `f64`: the closest one or a neighbour.
     fn approximate(&self) -> f64;
 }
 
@@ -33,11 +33,13 @@ impl Number for Rational {
         Ratio::from_integer(BigInt::from(value))
     }
 
-    /// Relative error below 2^-52: keeps as many binary places as the numerator lacks.
+    /// Relative error below 2^-52, because the numerator is first shifted until it has 64 bits more
+    /// than the denominator.
     fn approximate(&self) -> f64 {
         let places = (self.denom().bits() + 64).saturating_sub(self.numer().bits());
         let shifted: BigInt = (self.numer() << places) / self.denom();
-        // At least 64 significant bits are left; scaling back in two steps avoids an overflow.
+        // At least 64 significant bits are left. We scale back in two steps, because one could
+        // overflow.
         let half = places as i32 / 2;
         shifted.to_f64().unwrap_or(f64::NAN) * 2f64.powi(-half) * 2f64.powi(-(places as i32 - half))
     }

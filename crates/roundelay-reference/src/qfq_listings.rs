@@ -1,11 +1,11 @@
-//! QFQ's pseudo-code as printed in its paper (Figures 4 to 6), in exact integers: slow, and only
-//! the listings.
+//! QFQ's pseudo-code as printed in its paper (Figures 4 to 6), in exact integers. It is slow, and
+//! it holds only the listings.
 //!
 //! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
-//! Bandwidth Distribution Guarantees". Shares are 1 / n with n a power of two. If the shares fill
-//! the link exactly, V can overtake finish times: the hardest test of the claims.
+//! Bandwidth Distribution Guarantees". Shares are 1 / n, where n is a power of two. If the shares
+//! fill the link exactly, V can overtake finish times, so such shares test the claims hardest.
 //!
-//! The listings leave three points open; [`Reading`] selects an interpretation of each:
+//! The listings leave three points open, and [`Reading`] selects an interpretation for each:
 //!
 //! | what | as printed | repaired |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | times of the served group, Fig. 5 lines 26 and 27 | exact times of its head flow | rounded ones, as in Fig. 4 lines 17 and 18 |
 //! | `fls`, Fig. 6 line 14 | the C library's, which counts from 1 | counts from 0 |
 //!
-//! [`Checked`] runs the listings and, after each call, checks the claims of section 4 and appendix
-//! A about them: one [`Claim`] each.
+//! [`Checked`] runs the listings. After each call it checks what section 4 and appendix A claim
+//! about them, with one [`Claim`] for each statement.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -28,27 +28,28 @@ mod state;
 
 const GROUPS: usize = 64;
 
-/// Start time of a newly backlogged flow.
+/// Which rule gives a newly backlogged flow its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartTime {
     /// Fig. 4: Eq. 2, S = max(V, F).
     AsPrinted,
-    /// The text: Eq. 29 if the flow's group was idle, else Eq. 2.
+    /// The paper's text: Eq. 29 if the flow's group was idle, else Eq. 2.
     IdleGroups,
     /// Eq. 29, S = max(min(V, F_b), F), for every newly backlogged flow.
     EveryFlow,
-    /// As Linux 3.6. A flow that left late has S = F: F is after V, and F rounded down is at most
-    /// the end of V's slot. For any other flow, let F_b be the finish time of the first eligible
-    /// and ready group, counted from the flow's own, with F_b before the flow's rounded F: S =
-    /// min(F_b, end of V's slot). Without any such group S = V.
+    /// As Linux 3.6. A flow whose F is not stale starts there, S = F: this F is after V, and F
+    /// rounded down is at most the end of V's slot. For any other flow, let F_b be the finish time
+    /// of the first eligible and ready group, counted from the flow's own. If F_b is before the
+    /// flow's rounded F, then S = min(F_b, end of V's slot). Otherwise, or if there is no such
+    /// group, S = V.
     Linux,
-    /// As FreeBSD: Linux's rule without the bound of V's slot: S = F_b in place of min(F_b, end of
-    /// V's slot).
+    /// As FreeBSD, which follows Linux's rule but without the bound by V's slot: S = F_b where
+    /// Linux has S = min(F_b, end of V's slot).
     FreeBsd,
 }
 
 impl StartTime {
-    /// All rules with their names.
+    /// All rules, with their names.
     pub const ALL: [(&str, Self); 5] = [
         ("as printed", Self::AsPrinted),
         ("idle groups", Self::IdleGroups),
@@ -58,16 +59,16 @@ impl StartTime {
     ];
 }
 
-/// Times of a group after service.
+/// Which times a group gets after service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupTimes {
-    /// Eq. 6: S of the first slot, and F two slots later.
+    /// Eq. 6: S is the first slot's, and F is two slots later.
     Rounded,
-    /// Fig. 5 lines 26 and 27 to the letter: S and F of the head flow.
+    /// Fig. 5 lines 26 and 27 to the letter: S and F are those of the head flow.
     OfHeadFlow,
 }
 
-/// Bit numbering of `fls`.
+/// How `fls` numbers the bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindLastSet {
     /// The lowest bit is 0.
@@ -76,7 +77,7 @@ pub enum FindLastSet {
     FromOne,
 }
 
-/// An interpretation of the listings.
+/// An interpretation of the listings where they leave a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// Fig. 4 line 8.
@@ -88,10 +89,10 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The reading under which all claims hold.
+    /// The reading under which all claims but [`Claim::Lemma2`] hold.
     pub const REPAIRED: Self = Self::starting(StartTime::EveryFlow);
 
-    /// Repaired except for the start time.
+    /// Repaired in all but the start time.
     pub const fn starting(start_time: StartTime) -> Self {
         Self {
             start_time,
@@ -101,15 +102,15 @@ impl Reading {
     }
 }
 
-/// Error: 1 / phi is not a power of two, or its product with the longest packet is outside 1 to
+/// Error: 1 / phi is not a power of two, or its product with the longest packet is not within 1 to
 /// 2^40.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IllegalShare {
     /// Number of the flow.
     pub flow: usize,
-    /// 1 / phi of the flow.
+    /// The flow's 1 / phi.
     pub inverse_share: u64,
-    /// Longest packet of the flow in bytes.
+    /// The flow's longest packet in bytes.
     pub longest: u64,
 }
 
@@ -130,7 +131,8 @@ impl fmt::Display for IllegalShare {
 
 impl std::error::Error for IllegalShare {}
 
-/// Indices in `sets` of the sets of section 4.1.3: bit 0 means ineligible, bit 1 blocked.
+/// Where `sets` keeps the sets of section 4.1.3. In the index, bit 0 means ineligible, bit 1
+/// blocked.
 const ER: usize = 0;
 const IR: usize = 1;
 const EB: usize = 2;
@@ -153,7 +155,7 @@ struct Group {
     slots: BTreeMap<u64, VecDeque<usize>>,
 }
 
-/// Figures 4 to 6. Virtual time is in bytes, since the shares add up to at most 1.
+/// Figures 4 to 6. Virtual time is in bytes, because the shares add up to at most 1.
 #[derive(Debug, Clone)]
 pub struct QfqListings {
     reading: Reading,
@@ -165,7 +167,7 @@ pub struct QfqListings {
     longest: u64,
 }
 
-/// `ffs`, the number of the lowest bit.
+/// `ffs`: the number of the lowest bit that is set.
 fn lowest(set: u64) -> Option<usize> {
     if set == 0 {
         None
@@ -182,14 +184,15 @@ const fn rounded(time: u64, group: usize) -> u64 {
     time & !(slot_size(group) - 1)
 }
 
-/// Name of a set of groups, and index, S and F of each group in the set.
+/// A set's name, and the index, S and F of each group in the set.
 pub type NamedSet = (&'static str, Vec<(usize, u64, u64)>);
 
 impl QfqListings {
-    /// Flows by 1 / phi and longest packet in bytes, all idle.
+    /// Idle flows, each given by its 1 / phi and its longest packet in bytes.
     ///
     /// # Errors
-    /// A share is not a power of two, a packet length is zero, or a slot is larger than 2^40 bytes.
+    /// A 1 / phi that is not a power of two, a packet of zero bytes, or a slot of more than 2^40
+    /// bytes.
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
         let mut flows = Vec::new();
         let mut longest_of_all = 0;
@@ -210,7 +213,7 @@ impl QfqListings {
             };
             flows.push(Flow {
                 inverse_share,
-                // Eq. 4: the least group whose slot has L_k / phi_k bytes or more.
+                // Eq. 4: the lowest group whose slot has at least L_k / phi_k bytes.
                 group: product.next_power_of_two().trailing_zeros() as usize,
                 ..Flow::default()
             });
@@ -231,22 +234,22 @@ impl QfqListings {
         self.now
     }
 
-    /// Exact S and F of a flow's head packet; of its last packet if the flow is idle.
+    /// Exact S and F of a flow's head packet. For an idle flow, both are its last packet's F.
     pub fn times(&self, flow: usize) -> (u64, u64) {
         (self.flows[flow].start, self.flows[flow].finish)
     }
 
-    /// Slot size sigma_i of the flow's group.
+    /// Slot size sigma_i of the group that the flow belongs to.
     pub fn slot_size(&self, flow: usize) -> u64 {
         slot_size(self.flows[flow].group)
     }
 
-    /// Number of waiting packets of a flow.
+    /// How many packets of a flow wait.
     pub fn waiting(&self, flow: usize) -> usize {
         self.flows[flow].queue.len()
     }
 
-    /// The four sets by name, with index, S and F of each group.
+    /// The four sets by name, with each group's index, S and F.
     pub fn sets(&self) -> [NamedSet; 4] {
         let names = ["ER", "IR", "EB", "IB"];
         std::array::from_fn(|set| {
@@ -259,8 +262,8 @@ impl QfqListings {
         })
     }
 
-    /// Occupied slots of a group, earliest first: rounded start time, and flows in service order.
-    /// Empty for an idle group or one that does not exist.
+    /// A group's occupied slots, earliest first: the rounded start time, and the flows in the order
+    /// of service. Empty for a group that is idle or does not exist.
     pub fn slots(&self, group: usize) -> Vec<(u64, Vec<usize>)> {
         let Some(group) = self.groups.get(group) else {
             return Vec::new();
@@ -288,12 +291,12 @@ impl QfqListings {
         if !self.groups[group].slots.is_empty() && start >= self.groups[group].start {
             return self.insert_into_slot(number);
         }
-        // Lines 15 and 16 clear IR and IB. Here all four, because Eq. 29 can start a flow before V,
-        // when its group may be in ER or EB.
+        // Lines 15 and 16 clear only IR and IB. We clear all four sets, because Eq. 29 can start a
+        // flow before V, when its group may be in ER or EB.
         for set in &mut self.sets {
             *set &= !(1 << group);
         }
-        // Line 20, which lines 17 and 18 do not depend on.
+        // Line 20. It can come before lines 17 and 18, because they do not depend on it.
         self.insert_into_slot(number);
         // Lines 17 and 18, Eq. 5.
         self.groups[group].start = rounded(start, group);
@@ -306,11 +309,11 @@ impl QfqListings {
         self.sets[self.compute_group_state(group)] |= 1 << group;
     }
 
-    /// Fig. 4 line 8: S of a newly backlogged flow, by the chosen reading.
+    /// Fig. 4 line 8: S of a newly backlogged flow, by the reading that was chosen.
     fn start_time(&self, number: usize) -> u64 {
         let Flow { finish, group, .. } = self.flows[number];
         let eq_2 = self.now.max(finish);
-        // F_b in Eq. 29 is that of the lowest group in ER above the flow's own.
+        // Eq. 29 takes F_b from the lowest group in ER above the flow's own.
         let eq_29 = match self.first_finish_from(group + 1) {
             Some(blocker) => self.now.min(blocker).max(finish),
             None => eq_2,
@@ -338,13 +341,13 @@ impl QfqListings {
         }
     }
 
-    /// F of the first eligible and ready group, counted from `group`.
+    /// F of the first eligible and ready group at or above `group`.
     fn first_finish_from(&self, group: usize) -> Option<u64> {
         let first = lowest(self.sets[ER] >> group << group)?;
         Some(self.groups[first].finish)
     }
 
-    /// `bucket_insert`.
+    /// `bucket_insert`: queues the flow in the slot of its rounded S.
     fn insert_into_slot(&mut self, number: usize) {
         let Flow { start, group, .. } = self.flows[number];
         self.groups[group]
@@ -354,7 +357,8 @@ impl QfqListings {
             .push_back(number);
     }
 
-    /// Fig. 5: the flow and length of the sent packet; None if no group is eligible and ready.
+    /// Fig. 5: returns the flow and the length of the packet sent, or None if no group is eligible
+    /// and ready.
     pub fn dequeue(&mut self) -> Option<(usize, u64)> {
         // Lines 3 to 9.
         let group = lowest(self.sets[ER])?;
@@ -365,18 +369,18 @@ impl QfqListings {
         }
         let flow = &mut self.flows[number];
         let len = flow.queue.pop_front()?;
-        // Lines 12 to 17, Eq. 2 for a flow that stays backlogged.
+        // Lines 12 to 17: Eq. 2 for a flow that stays backlogged.
         flow.start = flow.finish;
         if let Some(next) = flow.queue.front() {
             flow.finish = flow.start + next * flow.inverse_share;
             self.insert_into_slot(number);
         }
-        // Lines 19 and 20: V counts a packet as soon as it is taken.
+        // Lines 19 and 20: V counts a packet as soon as it is taken, not when it has been sent.
         let old_now = self.now;
         self.now += len;
         // Lines 22 to 37.
         self.update_group(group);
-        // Lines 39 to 46: V jumps so that one group is eligible, Eq. 3.
+        // Lines 39 to 46: if no group is eligible, V jumps until one is, Eq. 3.
         if let Some(first) = lowest(self.sets[IR] | self.sets[IB]) {
             if self.sets[ER] == 0 {
                 self.now = self.now.max(self.groups[first].start);
@@ -389,7 +393,7 @@ impl QfqListings {
     /// Fig. 5 lines 22 to 37.
     fn update_group(&mut self, group: usize) {
         let old_finish = self.groups[group].finish;
-        // Lines 23 to 28. For an idle group F is "not significant".
+        // Lines 23 to 28. An idle group's F is "not significant".
         let times = self.times_of_head(group);
         (self.groups[group].start, self.groups[group].finish) = times.unwrap_or((0, old_finish));
         // Lines 33 to 36.
@@ -402,7 +406,7 @@ impl QfqListings {
         }
     }
 
-    /// Fig. 5 lines 26 and 27, by the chosen reading. None if the group is idle.
+    /// Fig. 5 lines 26 and 27, by the reading that was chosen. None if the group is idle.
     fn times_of_head(&self, group: usize) -> Option<(u64, u64)> {
         let (start, flows) = self.groups[group].slots.first_key_value()?;
         let head = &self.flows[*flows.front()?];
@@ -413,7 +417,7 @@ impl QfqListings {
         })
     }
 
-    /// Fig. 4 lines 33 to 45: the set that a group belongs to.
+    /// Fig. 4 lines 33 to 45: to which set a group belongs.
     fn compute_group_state(&self, group: usize) -> usize {
         // Line 36.
         let ineligible = self.groups[group].start > self.now;
@@ -436,10 +440,10 @@ impl QfqListings {
 
     /// Fig. 6 lines 11 to 19.
     fn make_eligible(&mut self, old_now: u64) {
-        // Line 14. If V stands still, no group becomes eligible.
+        // Line 14. While V stands still, no group becomes eligible.
         if let Some(highest) = (old_now ^ self.now).checked_ilog2() {
             let one_more = u32::from(self.reading.find_last_set == FindLastSet::FromOne);
-            // Lines 16 to 18: the groups up to the highest bit that has changed in V.
+            // Lines 16 to 18: all groups up to the highest bit in which V has changed.
             let entered = u64::MAX >> (63 - highest).saturating_sub(one_more);
             self.move_groups(entered, IR, ER);
             self.move_groups(entered, IB, EB);
@@ -457,7 +461,7 @@ impl QfqListings {
 mod tests {
     use super::*;
 
-    /// Two flows with half of the link each: F rises by twice the length, and V by the length.
+    /// Two flows have half the link each, so F rises by twice the length and V by the length.
     #[test]
     fn equal_flows_take_turns() {
         let mut listings = QfqListings::new(Reading::REPAIRED, &[(2, 64), (2, 64)]).unwrap();

@@ -1,17 +1,17 @@
-//! Replay of packet schedules, the model of "Universal Packet Scheduling", in exact integers: an
-//! oracle, independent of the schedulers.
+//! Replay of packet schedules in exact integers, as "Universal Packet Scheduling" models it. This
+//! oracle shares no code with the schedulers.
 //!
 //! A [`Network`] has store-and-forward nodes, and packets with an input time i(p) and a path. A
-//! [`Schedule`] has the arrival of each packet at each of its nodes and the start of its
-//! transmission, o(p, a). [`Schedule::is_viable`] tests if some collection of non-preemptive
-//! schedulers, including oracles and idling ones, produces the schedule. [`Replayer`] runs the same
-//! packets under another [`Rule`], which knows only the header's part of the original;
-//! [`Schedule::overdue`] lists the packets that leave later than in the original. [`Reading`]
-//! counts congestion points, [`RandomNetwork`] draws networks and schedules, and [`search`]
-//! enumerates all small ones.
+//! [`Schedule`] says when each packet arrives at each of its nodes, when its transmission starts,
+//! o(p, a), and when that ends. [`Schedule::is_viable`] tests if some collection of non-preemptive
+//! schedulers, which may be oracles and may idle, produces the schedule. [`Replayer`] runs the same
+//! packets under another [`Rule`], which knows only the part of the original that the header
+//! carries, and [`Schedule::overdue`] lists the packets that leave later than in the original.
+//! [`Reading`] counts congestion points, [`RandomNetwork`] draws networks and schedules, and
+//! [`search`] enumerates all small ones.
 //!
-//! Times are integers in units of the caller's choice. Ties go to the packet that arrived first; at
-//! the same instant, to the packet listed first.
+//! Times are integers in units that the caller chooses. Ties go to the packet that arrived first
+//! or, at the same instant, to the one listed first.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
 //! 2016, sections 2.1 and 2.2 and appendix A.

@@ -1,41 +1,43 @@
-//! Exact WF2Q+ with the stepwise virtual time of QFQ's authors, in rational numbers.
+//! Exact WF2Q+ in rational numbers, with virtual time in steps as QFQ's authors define it.
 //!
 //! **Idea.** Each flow's head packet has a virtual start time S and finish time F, as if the flow
-//! alone had its share of the link. A flow is eligible once S <= V; among the eligible flows the
-//! smallest F is served.
+//! had its share of the link to itself. A flow is eligible once S <= V, and among the eligible
+//! flows the one with the smallest F is served.
 //!
 //! **Source.** F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
 //! Bandwidth Distribution Guarantees", section 3.1, Eq. 2 and 3 (after J. C. R. Bennett and H.
-//! Zhang, "Hierarchical Packet Fair Queueing Algorithms", 1997), with weights that add up to at
-//! most 1: phi = weight / total.
+//! Zhang, "Hierarchical Packet Fair Queueing Algorithms", 1997). Weights add up to at most 1,
+//! because phi = weight / total.
 //!
 //! **Order of operations.**
 //! - `enqueue`: append the packet. If the flow was idle, S = max(V, F) and F = S + len / phi. Then
 //!   V = max(V, min S).
-//! - `dequeue`: choose the eligible flow with the smallest F and take its head packet, V = V + len
-//!   at once (W counts a packet when taken, not during its transmission). If the flow still has
-//!   packets, S = F and F = S + len of the next / phi. Then V = max(V, min S).
-//! - `evict`: take a flow's newest packet. After the last packet, the flow becomes idle with F = S,
-//!   as if the packet had never arrived; V stays. Then V = max(V, min S).
+//! - `dequeue`: choose the eligible flow with the smallest F and take its head packet. V = V + len
+//!   at once, because W counts a packet when it is taken, not during its transmission. If the flow
+//!   still has packets, S = F and F = S + len / phi with the next packet's len. Then V =
+//!   max(V, min S).
+//! - `evict`: take a flow's newest packet. After the last one, the flow becomes idle with F = S, as
+//!   if the packet had never arrived, but V stays. Then V = max(V, min S).
 //!
-//! The minimum is over the backlogged flows; without any, V stays.
+//! The minimum is over the backlogged flows. Without any, V stays.
 //!
-//! **Ties.** Equal F: the smaller flow number.
+//! **Ties.** Among equal F, the flow with the smaller number goes first.
 //!
 //! **Guarantee.**
 //! - B-WFI <= 2 L_k + 2 phi_k L over any interval,
 //! - B-WFI <= L_k + 2 phi_k L over the intervals that end when a packet of the flow has been sent,
 //! - T-WFI <= (L_k / phi_k + 2 L) / R,
 //!
-//! with L_k and L the longest packets of the flow and of all flows. Section 5.1 prints "(L_k + 2
-//! phi_k) L" for exact time stamps: the second form with a misplaced bracket, next to a definition
-//! with intervals that end anywhere. For these intervals its proof gives the first form: S_k(t1) <=
-//! V(t1) + L_k / phi_k for a flow that has just been served, S_k(t2) >= V(t2) - L - L_k / phi_k for
-//! a flow about to be served, and W <= the growth of V plus L. A test checks all three bounds, and
-//! shows that intervals ending anywhere exceed L_k + 2 phi_k L.
+//! where L_k is the flow's longest packet and L the longest packet of all flows. Section 5.1 prints
+//! "(L_k + 2 phi_k) L" for exact time stamps. That is the second form with a misplaced bracket, but
+//! it stands next to a definition whose intervals end anywhere. For such intervals the paper's
+//! proof gives the first form: S_k(t1) <= V(t1) + L_k / phi_k for a flow that has just been served,
+//! S_k(t2) >= V(t2) - L - L_k / phi_k for a flow about to be served, and W <= the growth of V plus
+//! L. A test checks all three bounds, and it shows that B-WFI exceeds L_k + 2 phi_k L over
+//! intervals that end anywhere.
 //!
-//! **Cost.** O(flows) per decision, and the numbers grow with the weights' common multiple. Not for
-//! traffic.
+//! **Cost.** O(flows) per decision, and the numbers grow with the weights' common multiple, so this
+//! is not for traffic.
 
 use std::collections::VecDeque;
 
@@ -45,7 +47,7 @@ use roundelay::FlowId;
 
 use crate::number::Rational;
 
-/// The exact packet-by-packet reference approximated by QFQ.
+/// The exact packet-by-packet reference that QFQ approximates.
 #[derive(Debug, Clone)]
 pub struct Wf2qPlus {
     virtual_time: Rational,
@@ -61,21 +63,21 @@ struct Flow {
     finish: Rational,
 }
 
-/// A backlogged flow at the next decision.
+/// A backlogged flow, as the next decision sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// The flow.
     pub flow: FlowId,
-    /// S: virtual start time of the head packet, in bytes.
+    /// S: the head packet's virtual start time, in bytes.
     pub start: Rational,
-    /// F: virtual finish time of the head packet, in bytes.
+    /// F: the head packet's virtual finish time, in bytes.
     pub finish: Rational,
     /// True if S <= V.
     pub eligible: bool,
 }
 
 impl Wf2qPlus {
-    /// Flows 0, 1, ... with these weights, sharing the whole link.
+    /// Flows 0, 1, ... with these weights, which share the whole link.
     ///
     /// # Panics
     /// If a weight is zero.
@@ -113,24 +115,24 @@ impl Wf2qPlus {
         let state = &mut self.flows[flow.index()];
         state.queue.push_back(len);
         if state.queue.len() == 1 {
-            // Eq. 2 of a newly backlogged flow: S = max(V, F).
+            // Eq. 2 for a newly backlogged flow: S = max(V, F).
             state.start = state.finish.clone().max(self.virtual_time.clone());
             state.set_finish();
         }
         self.jump();
     }
 
-    /// Removes the next packet in WF2Q+ order; returns its flow and its length in bytes.
+    /// Removes the next packet in WF2Q+ order. Returns its flow and its length in bytes.
     pub fn dequeue(&mut self) -> Option<(FlowId, u32)> {
         let chosen = self.choose()?;
         Some((chosen, self.serve(chosen)?))
     }
 
-    /// The flow served by the next [`dequeue`](Self::dequeue).
+    /// The flow that the next [`dequeue`](Self::dequeue) serves.
     pub fn choose(&self) -> Option<FlowId> {
         let mut chosen: Option<Candidate> = None;
         for candidate in self.candidates() {
-            // Of equal F the smaller flow number, which comes first.
+            // Among equal F, the smaller flow number stays, because it comes first.
             let finishes_first = match &chosen {
                 Some(chosen) => candidate.finish < chosen.finish,
                 None => true,
@@ -142,15 +144,16 @@ impl Wf2qPlus {
         Some(chosen?.flow)
     }
 
-    /// Serves the given flow, even if another is next, to follow the choice of another scheduler.
-    /// Returns the packet's length in bytes, or None if the flow is idle.
+    /// Serves the given flow, even if another is next, so that the reference can follow another
+    /// scheduler's choice. Returns the packet's length in bytes, or None if the flow is idle or
+    /// does not exist.
     pub fn serve(&mut self, flow: FlowId) -> Option<u32> {
         let state = self.flows.get_mut(flow.index())?;
         let len = state.queue.pop_front()?;
-        // Eq. 3: W, the service given.
+        // Eq. 3: V grows by W, the service given.
         self.virtual_time += Rational::from_integer(BigInt::from(len));
         if !state.queue.is_empty() {
-            // Eq. 2 of a flow that stays backlogged: S = F.
+            // Eq. 2 for a flow that stays backlogged: S = F.
             state.start = state.finish.clone();
             state.set_finish();
         }
@@ -158,8 +161,8 @@ impl Wf2qPlus {
         Some(len)
     }
 
-    /// Removes the newest packet of a flow, to follow a push-out of another scheduler. Returns its
-    /// length in bytes, or None if the flow is idle.
+    /// Removes a flow's newest packet, so that the reference can follow another scheduler's
+    /// push-out. Returns its length in bytes, or None if the flow is idle or does not exist.
     pub fn evict(&mut self, flow: FlowId) -> Option<u32> {
         let state = self.flows.get_mut(flow.index())?;
         let len = state.queue.pop_back()?;
@@ -170,7 +173,7 @@ impl Wf2qPlus {
         Some(len)
     }
 
-    /// The backlogged flows in order of their numbers.
+    /// The backlogged flows, in the order of their numbers.
     pub fn candidates(&self) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         for (number, flow) in self.flows.iter().enumerate() {
@@ -199,12 +202,13 @@ impl Wf2qPlus {
         self.flows[flow.index()].byte_time.recip()
     }
 
-    /// Number of waiting packets in all flows.
+    /// How many packets wait in all flows.
     pub fn packets(&self) -> usize {
         self.flows.iter().map(|flow| flow.queue.len()).sum()
     }
 
-    /// Eq. 3: V is never before the starts of all backlogged flows: at least one flow is eligible.
+    /// Eq. 3: V never lies before the starts of all backlogged flows, so at least one flow is
+    /// eligible.
     fn jump(&mut self) {
         let backlogged = self.flows.iter().filter(|flow| !flow.queue.is_empty());
         let starts = backlogged.map(|flow| &flow.start);
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_heavy_flow_alternates_with_the_light_ones() {
-        // The example of Bennett and Zhang: one flow with half of the link, ten flows with a
+        // The example of Bennett and Zhang: one flow has half the link, and ten flows have a
         // twentieth each. WFQ would serve ten packets of the first in a row.
         let mut reference = Wf2qPlus::new(&[10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
         (0..11).for_each(|_| reference.enqueue(FlowId(0), 1));
@@ -298,8 +302,8 @@ mod tests {
         assert_eq!(reference.dequeue(), Some((FlowId(1), 300)));
         assert_eq!((reference.packets(), reference.dequeue()), (0, None));
         assert_eq!(reference.virtual_time(), &integer(500));
-        // Flow 0 finished in the past, flow 1 in the future: V must jump to the earlier start when
-        // flow 1 arrives alone.
+        // Flow 0 finished in the past, flow 1 in the future. When flow 1 arrives alone, V must jump
+        // to its start.
         reference.enqueue(FlowId(1), 1);
         assert_eq!(reference.virtual_time(), &integer(800));
         reference.enqueue(FlowId(0), 1);
@@ -361,34 +365,34 @@ mod tests {
         assert_eq!(reference.choose(), Some(FlowId(0)));
     }
 
-    /// Choice of the next flow: the reference itself, or a discipline that must break its bounds.
+    /// Who chooses the next flow: the reference itself, or a discipline that must break its bounds.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Discipline {
         Wf2qPlus,
-        /// The next backlogged flow in a circle, regardless of weight.
+        /// The next backlogged flow in a circle, whatever its weight.
         RoundRobin,
-        /// The longest queue, as an example of disciplines that let a burst through.
+        /// The longest queue, because some disciplines let a burst through.
         LongestQueue,
     }
 
-    /// A link of one byte per tick fed by a discipline, and the worst B-WFI of each flow (Eq. 7)
-    /// bit by bit: W and W_k grow evenly during a transmission, and a flow is backlogged until its
+    /// A link that sends one byte per tick for a discipline, and each flow's worst B-WFI (Eq. 7)
+    /// bit by bit. W and W_k grow evenly during a transmission, and a flow is backlogged until its
     /// last packet has left.
     struct Link {
         reference: Wf2qPlus,
         queued: Vec<usize>,
-        /// Packets that have not left: arrival, and the flow's bytes just after it.
+        /// Packets that have not left: the arrival, and the flow's bytes just after it.
         waiting: Vec<VecDeque<(u64, u64)>>,
         /// Bytes that have not left.
         backlog: Vec<u64>,
-        /// A flow, its packet's length and the end of transmission.
+        /// The flow, the packet's length, and the end of its transmission.
         sending: Option<(usize, u64, u64)>,
         now: u64,
         /// phi_k W - W_k, and its minimum in the present backlogged period.
         behind: Vec<(Rational, Option<Rational>)>,
         /// Over all intervals.
         worst: Vec<Rational>,
-        /// Over the intervals that end at the end of a packet of the flow.
+        /// Over the intervals that end when a packet of the flow has been sent.
         worst_completed: Vec<Rational>,
         /// T-WFI (Eq. 11) in ticks.
         worst_time: Vec<Rational>,
@@ -422,7 +426,7 @@ mod tests {
             self.reference.enqueue(FlowId(flow as u32), len);
         }
 
-        /// Sends until `until`, with a new packet after each departure.
+        /// Sends until `until`, and takes a new packet after each departure.
         fn run(&mut self, until: u64, discipline: Discipline) {
             while self.now < until {
                 let Some((flow, len, end)) = self.sending.or_else(|| self.take(discipline)) else {
@@ -474,7 +478,7 @@ mod tests {
             quotients
         }
 
-        /// Counts a complete packet of the flow.
+        /// Counts a packet of the flow that has been sent.
         fn complete(&mut self, flow: usize, len: u64) {
             let (behind, lowest) = &mut self.behind[flow];
             if let Some(lowest) = lowest {
@@ -495,7 +499,7 @@ mod tests {
             self.backlog[flow] -= len;
         }
 
-        /// Counts `bytes` of a packet of `served` leaving the link.
+        /// Counts `bytes` as they leave the link in a packet of the flow `served`.
         fn count(&mut self, served: usize, bytes: u64) {
             for flow in 0..self.behind.len() {
                 let (behind, lowest) = &mut self.behind[flow];
@@ -514,9 +518,10 @@ mod tests {
 
     const LENGTHS: [u32; 3] = [1_500, 600, 300];
 
-    /// Runs a random workload and returns the largest quotients of measured B-WFI and bound: over
-    /// all intervals by 2 L_k + 2 phi_k L and by L_k + 2 phi_k L; over intervals that end with a
-    /// packet of the flow by L_k + 2 phi_k L; and of measured T-WFI by L_k / phi_k + 2 L.
+    /// Runs a random workload and returns four quotients, each the largest ratio between a measured
+    /// value and its bound. B-WFI over all intervals is divided by 2 L_k + 2 phi_k L, then by L_k +
+    /// 2 phi_k L. B-WFI over intervals that end with a packet of the flow is divided by L_k + 2
+    /// phi_k L, and T-WFI by L_k / phi_k + 2 L.
     fn worst_of_bounds(seed: u64, discipline: Discipline) -> [f64; 4] {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let weights: Vec<u32> = (0..random.random_range(2..12))
@@ -529,7 +534,8 @@ mod tests {
         let mut link = Link::new(&weights);
         for _ in 0..150 {
             let flow = random.random_range(0..weights.len());
-            // Bursts: flows start and end their backlog at any moment of a transmission.
+            // Arrivals come in bursts, so flows start and end their backlog at any moment of a
+            // transmission.
             for _ in 0..random.random_range(1..8) {
                 let len = if random.random_bool(0.5) {
                     longest[flow]
@@ -580,7 +586,7 @@ mod tests {
 
     #[test]
     fn backlogged_flows_finish_at_most_a_packet_after_the_fluid_and_never_start_before_it() {
-        // With all flows backlogged from the start, WF2Q+ is WF2Q: no packet leaves later than in
+        // With all flows backlogged from the start, WF2Q+ is WF2Q. No packet leaves later than in
         // GPS by more than a packet's transmission (Parekh and Gallager), and none starts before
         // its start in GPS (Bennett and Zhang).
         let mut random = Pcg64Mcg::seed_from_u64(7);

@@ -1,25 +1,25 @@
-//! QFQ listings with a check of each claim after each call.
+//! QFQ listings that check each claim after each call.
 
 use super::state::State;
 use super::{
     Claim, EB, ER, Flow, IB, IR, IllegalShare, QfqListings, Reading, lowest, rounded, slot_size,
 };
 
-/// The listings, and the claims violated in a run.
+/// The listings, and the claims that a run has violated so far.
 #[derive(Debug, Clone)]
 pub struct Checked {
     listings: QfqListings,
-    /// In order of violation.
+    /// In the order in which they were violated.
     broken: Vec<Claim>,
     /// V after its last jump.
     jumped_to: u64,
 }
 
 impl Checked {
-    /// As [`QfqListings::new`].
+    /// Like [`QfqListings::new`].
     ///
     /// # Errors
-    /// The same.
+    /// As for [`QfqListings::new`].
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
         Ok(Self {
             listings: QfqListings::new(reading, shares)?,
@@ -28,18 +28,18 @@ impl Checked {
         })
     }
 
-    /// The listings in their present state.
+    /// The listings as they are now.
     pub const fn listings(&self) -> &QfqListings {
         &self.listings
     }
 
-    /// Violated claims, in order of violation. After the first, the sets are inconsistent, and
-    /// further violations may follow from it.
+    /// Violated claims, in the order of violation. After the first, the sets may be inconsistent,
+    /// so further violations can be mere consequences.
     pub fn broken(&self) -> &[Claim] {
         &self.broken
     }
 
-    /// [`QfqListings::enqueue`].
+    /// Calls [`QfqListings::enqueue`], then checks.
     pub fn enqueue(&mut self, flow: usize, len: u64) {
         let before = State::of(&self.listings);
         self.listings.enqueue(flow, len);
@@ -57,7 +57,7 @@ impl Checked {
         self.check(&before, &after);
     }
 
-    /// [`QfqListings::dequeue`].
+    /// Calls [`QfqListings::dequeue`], then checks.
     pub fn dequeue(&mut self) -> Option<(usize, u64)> {
         let before = State::of(&self.listings);
         let first = lowest(self.listings.sets[ER]);
@@ -76,7 +76,7 @@ impl Checked {
         served
     }
 
-    /// Notes the claim as broken, unless it holds.
+    /// Notes the claim as broken unless it holds.
     fn require(&mut self, claim: Claim, holds: bool) {
         if !holds && !self.broken.contains(&claim) {
             self.broken.push(claim);
@@ -103,7 +103,7 @@ impl Checked {
         self.require(Claim::Lemma4, lemma_4_holds(after));
     }
 
-    /// Checks section 4.1.3, and Theorems 6 and 7.
+    /// Checks section 4.1.3 and Theorems 6 and 7.
     fn check_sets(&mut self, after: &State) {
         let sets = self.listings.sets;
         let ready = after.times_in(sets[ER]);
@@ -138,7 +138,7 @@ impl Checked {
         self.require(Claim::Sets, are_in_their_sets);
     }
 
-    /// Checks Theorem 5: the occupied slots of a group lie within 2 + ceil(L / sigma_i).
+    /// Checks Theorem 5: a group's occupied slots lie within 2 + ceil(L / sigma_i).
     fn slots_are_few(&self, group: usize) -> bool {
         let slots = &self.listings.groups[group].slots;
         let Some((first, _)) = slots.first_key_value() else {
@@ -149,8 +149,8 @@ impl Checked {
         (last - first) / slot_size(group) < allowed
     }
 
-    /// Left side of Lemma 1 at V' = V, in bytes over the smallest share. A larger V' only lowers
-    /// it.
+    /// Left side of Lemma 1 at V' = V, in bytes over the smallest share. The right side is 0 there.
+    /// One V' is enough, because a larger V' raises the left side no more than the right.
     fn sum_of_late_starts(&self) -> i128 {
         let now = self.listings.now;
         let unit = self.unit();
@@ -164,15 +164,15 @@ impl Checked {
         sum
     }
 
-    /// 1 / phi of the smallest share. All other shares are multiples of the smallest.
+    /// 1 / phi of the smallest share. All other shares are its multiples.
     fn unit(&self) -> u64 {
         let flows = self.listings.flows.iter();
         flows.map(|flow| flow.inverse_share).max().unwrap_or(1)
     }
 
     /// Checks Lemma 2 at each V' where a flow enters the sum, and at the least V', V - L. These
-    /// points are enough, because between them the left side grows no faster than the right. The
-    /// times of idle flows are moved up to `idle_from`.
+    /// points are enough, because between them the left side grows no faster than the right. Idle
+    /// flows' times are moved up to `idle_from`.
     fn lemma_2_holds(&self, idle_from: u64) -> bool {
         let QfqListings { now, longest, .. } = self.listings;
         let unit = self.unit();
@@ -191,7 +191,8 @@ impl Checked {
             heads += i128::from(term.head * unit);
             shares += i128::from(term.share);
             finishes += i128::from(term.share) * i128::from(term.finish);
-            // All flows that enter the sum at the same V' belong to it.
+            // Flows that enter the sum at the same V' all belong to it, so we add them before we
+            // compare.
             let until = term.rounded_finish.max(least);
             let next = terms.get(index + 1);
             if next.is_none_or(|next| next.rounded_finish > until) {
@@ -207,7 +208,8 @@ fn is_sorted_by_finish(times: &[(u64, u64)]) -> bool {
     times.is_sorted_by_key(|(_, finish)| *finish)
 }
 
-/// Checks Lemma 4: of two blocked groups the lower one starts no later than the higher finishes.
+/// Checks Lemma 4: of two blocked groups, the lower one starts no later than the higher one
+/// finishes.
 fn lemma_4_holds(after: &State) -> bool {
     let blocked = after.times_in(after.blocked());
     for (index, (start, _)) in blocked.iter().enumerate() {
@@ -220,9 +222,9 @@ fn lemma_4_holds(after: &State) -> bool {
     true
 }
 
-/// Contribution of a flow to the sum of Lemma 2.
+/// What a flow contributes to the sum in Lemma 2.
 struct Term {
-    /// Length of the head packet; 0 if the flow is idle.
+    /// Length of the head packet, or 0 if the flow is idle.
     head: u64,
     finish: u64,
     rounded_finish: u64,
@@ -247,7 +249,7 @@ impl Term {
     }
 }
 
-/// Checks Lemma 3, with the times before the call for the groups below.
+/// Checks Lemma 3. For the groups below, the times before the call count.
 fn newcomers_finish_last(before: &State, after: &State) -> bool {
     for (group, _, finish) in after.backlogged() {
         let is_newcomer = match before.times(group) {
@@ -263,12 +265,12 @@ fn newcomers_finish_last(before: &State, after: &State) -> bool {
     true
 }
 
-/// Checks Theorem 8, with V at the time of the group's service.
+/// Checks Theorem 8, with V as it was when the group was served.
 fn unblocks_the_groups_below(before: &State, after: &State, served: usize) -> bool {
     let Some((_, old)) = before.times(served) else {
         return true;
     };
-    // The theorem is about a group that becomes idle, or whose F rises.
+    // The theorem speaks only about a group that becomes idle or whose F rises.
     if let Some((_, finish)) = after.times(served)
         && finish <= old
     {

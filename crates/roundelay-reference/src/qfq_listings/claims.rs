@@ -1,43 +1,43 @@
-//! Claims of the QFQ paper about its listings: theorems, lemmas and properties, checked after each
-//! call.
+//! The QFQ paper's claims about its listings: theorems, lemmas and properties that are checked
+//! after each call.
 
-/// A claim of section 4 or of appendix A.
+/// A claim from section 4 or appendix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
-    /// S_i <= V rounded up to a slot of the group.
+    /// S_i <= V, with V rounded up to a multiple of the group's slot size.
     Theorem3,
     /// V <= F_i + L.
     Theorem4,
-    /// Only the first 2 + ceil(L / sigma_i) slots of a group hold flows.
+    /// Only a group's first 2 + ceil(L / sigma_i) slots hold flows.
     Theorem5,
     /// ER is sorted by F.
     Theorem6,
     /// EB is sorted by F.
     Theorem7,
-    /// When the served group's F rises or the group becomes idle, exactly the blocked groups below
-    /// become ready.
+    /// When the served group becomes idle or its F rises, the blocked groups below become ready,
+    /// and no others.
     Theorem8,
     /// The sum over backlogged flows with S >= V.
     Lemma1,
-    /// The sum over flows that finish by V'; idle flows have the times of their last packet, moved
+    /// The sum over flows that finish by V'. Idle flows keep their last packet's times, which move
     /// up when V jumps.
     Lemma2,
-    /// Lemma 2 with the times of idle flows moved up to V at any time.
+    /// Lemma 2, but with idle flows' times moved up to V at any time.
     Lemma2IdleAtV,
     /// A group that becomes backlogged or eligible, or whose F falls, finishes no earlier than the
     /// groups below.
     Lemma3,
-    /// Of two blocked groups the lower one starts no later than the higher one finishes.
+    /// Of two blocked groups, the lower one starts no later than the higher one finishes.
     Lemma4,
     /// Section 4.1.3, items 1 and 2: IB and IR together are sorted by S and by F.
     IneligibleOrder,
-    /// Section 4.1.3: each backlogged group is in the set given by the definition.
+    /// Section 4.1.3: each backlogged group is in the set that the definition gives.
     Sets,
-    /// Section 4.1.3: the first group of ER finishes first of all eligible groups.
+    /// Section 4.1.3: among all eligible groups, ER's first group finishes first.
     FirstServed,
     /// Section 4.2.1: an enqueue moves no other group.
     Enqueue,
-    /// Section 3.1: while packets wait, a packet is served.
+    /// Section 3.1: while packets wait, each dequeue serves one.
     WorkConserving,
 }
 

@@ -1,4 +1,4 @@
-//! State of the listings for the claims: V, and S and F of the backlogged groups.
+//! The state that the claims look at: V, and each backlogged group's S and F.
 
 use super::{GROUPS, QfqListings};
 
@@ -7,11 +7,11 @@ pub(super) struct State {
     pub(super) now: u64,
     /// One bit for each backlogged group.
     backlogged: u64,
-    /// S and F of each group.
+    /// Each group's S and F.
     times: [(u64, u64); GROUPS],
 }
 
-/// Numbers of the set bits, lowest first.
+/// Numbers of the bits that are set, lowest first.
 pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = super::lowest(set)?;
@@ -41,7 +41,7 @@ impl State {
         Self { now, ..*self }
     }
 
-    /// S and F of a backlogged group.
+    /// S and F of a group, or None if the group is idle.
     pub(super) fn times(&self, group: usize) -> Option<(u64, u64)> {
         if self.backlogged >> group & 1 == 1 {
             Some(self.times[group])
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// S and F of the backlogged groups of a set, by index.
+    /// S and F of the set's backlogged groups, by index.
     pub(super) fn times_in(&self, set: u64) -> Vec<(u64, u64)> {
         let mut times = Vec::new();
         for group in bits(set & self.backlogged) {
@@ -59,7 +59,7 @@ impl State {
         times
     }
 
-    /// Group, S and F of each backlogged group.
+    /// Number, S and F of each backlogged group.
     pub(super) fn backlogged(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
         bits(self.backlogged).map(|group| (group, self.times[group].0, self.times[group].1))
     }
@@ -72,7 +72,7 @@ impl State {
         }
     }
 
-    /// Section 4.1.3: a group is blocked if an eligible group of higher index finishes earlier.
+    /// Section 4.1.3: a group is blocked if an eligible group with a higher index finishes earlier.
     pub(super) fn is_blocked(&self, group: usize) -> bool {
         let Some((_, finish)) = self.times(group) else {
             return false;
@@ -86,12 +86,12 @@ impl State {
         false
     }
 
-    /// Index of the set of a group by definition.
+    /// Index of the set that a group belongs to by definition.
     pub(super) fn set_of(&self, group: usize) -> usize {
         usize::from(!self.is_eligible(group)) + 2 * usize::from(self.is_blocked(group))
     }
 
-    /// Bits of the blocked groups.
+    /// The blocked groups, one bit each.
     pub(super) fn blocked(&self) -> u64 {
         let mut blocked = 0;
         for group in bits(self.backlogged) {

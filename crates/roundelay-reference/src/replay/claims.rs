@@ -1,33 +1,33 @@
-//! Statements of the UPS proofs, checked over a replay: Theorems 1 and 2 (A.2), the slack equation
-//! (A.4), EDF (A.5), and the lemmas of A.7.
+//! What the UPS proofs state, checked over a replay: Theorems 1 and 2 (A.2), the slack equation
+//! (A.4), EDF (A.5), and the lemmas in A.7.
 
 use super::{Network, Replayer, Rule, Schedule, Stay};
 
-/// Counts over a replay: how often the premise of a statement held, and how often the statement
-/// failed.
+/// Counts over a replay: how often a statement's premise held, and how often the statement failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Stays that ended later than o(p, a) + T(p, a).
     pub late_ends: usize,
-    /// Late ends with no arrival at the node, up to the end, after the arriving packet's own o(p,
-    /// a): against Theorem 1.
+    /// Late ends at nodes to which, up to that end, no packet came after its own o(p, a). They
+    /// contradict Theorem 1.
     pub late_ends_alone: usize,
-    /// Stays with negative slack of the last bit at their end.
+    /// Stays whose last bit has negative slack at their end.
     pub negative: usize,
-    /// Stays with negative slack, and no arrival at the node, up to the end, after the arriving
-    /// packet's own o(p, a): against the necessary condition of A.7.2.
+    /// Stays with negative slack at nodes to which, up to the stay's end, no packet came after its
+    /// own o(p, a). They contradict the necessary condition in A.7.2.
     pub negative_alone: usize,
-    /// Stays with negative slack that still ended by o(p, a) + T(p, a): against Observation 1.
+    /// Stays with negative slack that still ended by o(p, a) + T(p, a). They contradict
+    /// Observation 1.
     pub negative_in_time: usize,
-    /// Arrivals after o(p, a), at nodes with a waiting packet in the original or in the replay:
-    /// against the key observation of A.7.1.
+    /// Arrivals after o(p, a), at nodes where some packet waits in the original or in the replay.
+    /// They contradict the key observation in A.7.1.
     pub arrivals_after_start: usize,
-    /// Arrivals later than in the original: against Theorem 2.
+    /// Arrivals later than in the original. They contradict Theorem 2.
     pub late_arrivals: usize,
 }
 
 impl Counts {
-    /// Adds the counts of another replay.
+    /// Adds what another replay has counted.
     pub const fn add(&mut self, other: &Self) {
         self.late_ends += other.late_ends;
         self.late_ends_alone += other.late_ends_alone;
@@ -50,9 +50,9 @@ fn slack_at(
     original.exit(packet) as i64 - now as i64 - rest
 }
 
-/// Counts over all stays of a replay.
+/// Counts over all stays in a replay.
 pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) -> Counts {
-    // For each node: times of arrivals after the packet's o(p, a), and if any packet waited.
+    // For each node: when packets arrived after their own o(p, a), and if any packet waited.
     let mut after_start = vec![Vec::new(); network.nodes().len()];
     let mut is_congested = vec![false; network.nodes().len()];
     for (packet, hop) in replay.hops() {
@@ -90,8 +90,8 @@ pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) ->
     counts
 }
 
-/// Number of decisions of a replay by LSTF, and of those that `rule` takes otherwise: another
-/// instant, node or packet.
+/// How many decisions LSTF takes in a replay, and how many `rule` takes otherwise: at another
+/// instant, at another node, or for another packet.
 pub fn other_decisions(
     network: &Network,
     original: &Schedule,
@@ -107,7 +107,7 @@ pub fn other_decisions(
     [lstf.len(), lstf.len().max(other.len()) - alike]
 }
 
-/// Instant, node and packet of each decision of a replay.
+/// Instant, node and packet for each decision in a replay.
 fn decisions(
     network: &Network,
     original: &Schedule,
@@ -126,8 +126,8 @@ fn decisions(
     decisions
 }
 
-/// Number of keys compared by a rule in a replay, and of those that differ from the slack derived
-/// in A.4. For LSTF none differs.
+/// How many keys a rule compares in a replay, and how many differ from the slack that A.4 derives.
+/// For LSTF none differs.
 pub fn slack_equation(
     network: &Network,
     original: &Schedule,

@@ -1,12 +1,12 @@
-//! Congestion points of packets, under several readings of the term.
+//! Congestion points on packets' paths, because the paper's term can be read in several ways.
 //!
 //! The paper defines a congestion point as a node where a packet is forced to wait during a given
-//! schedule. The packet and the schedule are left open, and both matter: in the paper's own Figure
-//! 10, a node where packets wait only in the replay has to count.
+//! schedule. It leaves open which packet and which schedule, but both matter: in the paper's own
+//! Figure 10, a node has to count although packets wait there only in the replay.
 
 use super::{Network, Schedule};
 
-/// Reading of "congestion point": the nodes of a packet's path that count.
+/// How we read "congestion point": which nodes on a packet's path count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
     /// Nodes where the packet itself waits in the original.
@@ -17,13 +17,13 @@ pub enum Reading {
     OwnInEither,
     /// Nodes where some packet waits in the original or in the replay.
     AnyInEither,
-    /// Nodes where some packet can wait in some run of a work-conserving rule, or waits in the
-    /// original: another packet passes the node as well, or the original idles there.
+    /// Nodes where some packet can wait when a work-conserving rule runs, because another packet
+    /// passes the node as well. Also nodes where the packet itself waits in the original.
     CanWait,
 }
 
 impl Reading {
-    /// All readings, by name.
+    /// All readings, with their names.
     pub const ALL: [(&'static str, Self); 5] = [
         ("the packet waits in the original", Self::OwnInOriginal),
         ("some packet waits in the original", Self::AnyInOriginal),
@@ -42,7 +42,7 @@ impl Reading {
         None
     }
 
-    /// Name of the reading.
+    /// The reading's name.
     pub fn name(self) -> &'static str {
         for (name, reading) in Self::ALL {
             if reading == self {
@@ -52,12 +52,12 @@ impl Reading {
         ""
     }
 
-    /// Number of congestion points of each packet.
+    /// How many congestion points each packet has.
     pub fn points(self, network: &Network, original: &Schedule, replay: &Schedule) -> Vec<usize> {
         let sees_replay = matches!(self, Self::OwnInEither | Self::AnyInEither);
-        // By packet and hop: whether the packet waits there.
+        // By packet and hop: if the packet waits there.
         let mut waits = vec![Vec::new(); original.0.len()];
-        // By node: whether some packet waits, and how many pass.
+        // By node: if some packet waits, and how many pass.
         let mut is_congested = vec![false; network.nodes().len()];
         let mut passed = vec![0; network.nodes().len()];
         for (packet, hop) in original.hops() {
@@ -81,7 +81,7 @@ impl Reading {
         points
     }
 
-    /// Maximum number of congestion points of a packet.
+    /// The most congestion points that any packet has.
     pub fn most(self, network: &Network, original: &Schedule, replay: &Schedule) -> usize {
         self.points(network, original, replay)
             .into_iter()

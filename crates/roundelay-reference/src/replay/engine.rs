@@ -1,39 +1,40 @@
-//! Event loop of the model: moves packets through nodes; a callback takes the nodes' decisions.
+//! The model's event loop: it moves packets through nodes, and a callback decides for the nodes.
 
 use std::collections::BTreeSet;
 
 use super::{Network, Schedule, Stay};
 
-/// A packet at a node, including the packet on the link if preemption is possible.
+/// A packet at a node. If preemption is possible, the packet on the link is among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     /// Packet number.
     pub packet: usize,
-    /// Index of the hop on the packet's path.
+    /// Where the hop is on the packet's path, from 0.
     pub hop: usize,
-    /// Time of arrival at the node.
+    /// When the packet arrived at the node.
     pub arrival: u64,
-    /// Total waiting time at earlier hops.
+    /// How long the packet waited at all earlier hops.
     pub waited: u64,
-    /// Remaining transmission time.
+    /// How much transmission time remains.
     pub remaining: u64,
     start: Option<u64>,
 }
 
-/// Decision of a node.
+/// What a node decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Sends the waiting packet with this index.
     Send(usize),
-    /// Sends nothing until this time, unless another packet arrives before.
+    /// Sends nothing until this time, or for one unit if the time has passed. When another packet
+    /// arrives before, the node decides again.
     IdleUntil(u64),
 }
 
 #[derive(Debug, Default)]
 struct Link {
-    /// In order of arrival.
+    /// In the order of arrival.
     waiting: Vec<Waiting>,
-    /// The packet on the link, and the start of its transmission.
+    /// The packet on the link, and when its transmission started or resumed.
     sending: Option<(usize, u64)>,
     wakes: Option<u64>,
     /// True if something has happened since the last decision.
@@ -54,7 +55,7 @@ impl Link {
         earlier(self.ends(), self.wakes)
     }
 
-    /// Subtracts the transmitted part of the packet on the link, and frees the link.
+    /// Subtracts what the link has transmitted of its packet, and frees the link.
     fn pause(&mut self, now: u64) {
         let Some((packet, since)) = self.sending.take() else {
             return;
@@ -80,7 +81,7 @@ impl Link {
     }
 }
 
-/// The earlier of two times, one of which or both may be missing.
+/// The earlier of two times, either or both of which may be missing.
 fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -88,7 +89,7 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Time of the next arrival, end of a transmission, or end of idling.
+/// When the next packet arrives, the next transmission ends, or the next idling ends.
 fn next_event(arrivals: &BTreeSet<(u64, usize, usize)>, links: &[Link]) -> Option<u64> {
     let mut next = arrivals.first().map(|(at, ..)| *at);
     for link in links {
@@ -97,7 +98,7 @@ fn next_event(arrivals: &BTreeSet<(u64, usize, usize)>, links: &[Link]) -> Optio
     next
 }
 
-/// Extra delay of a packet before a hop.
+/// How much extra delay a packet gets before a hop.
 fn extra_delay(delays: &[Vec<u64>], packet: usize, hop: usize) -> u64 {
     match delays.get(packet) {
         Some(of_packet) => of_packet.get(hop).copied().unwrap_or(0),
@@ -105,18 +106,18 @@ fn extra_delay(delays: &[Vec<u64>], packet: usize, hop: usize) -> u64 {
     }
 }
 
-/// The schedule of a network without preemption. At each instant at which a node is free and
-/// something has changed there, `decide` sees the node's number, the time and the waiting packets
-/// in order of arrival, and picks one or idles.
+/// Records the schedule of a network without preemption. Whenever a node is free and something has
+/// changed there, `decide` sees the node's number, the time, and the waiting packets in the order
+/// of arrival. It picks one or idles.
 ///
 /// # Panics
-/// `decide` returns an index out of range.
+/// If `decide` returns an index out of range.
 pub fn record(network: &Network, decide: impl FnMut(usize, u64, &[Waiting]) -> Action) -> Schedule {
     run(network, &[], false, decide)
 }
 
-/// As [`record`], with preemption after each arrival if `preempts`, and with extra delays of
-/// packets before hops: `delays` by packet and hop, none if empty.
+/// Like [`record`], but with preemption after each arrival if `preempts`, and with extra delays
+/// before hops. `delays` gives them by packet and hop, and is empty for none.
 pub(super) fn run(
     network: &Network,
     delays: &[Vec<u64>],

@@ -1,22 +1,22 @@
-//! Enumeration of all replays of a network in which no node idles and no packet is interrupted.
+//! Enumerates all replays of a network in which no node idles and no packet is interrupted.
 
 use super::{Action, Network, Schedule, record};
 
-/// The number of replays exceeds the limit.
+/// Error: there are more replays than the limit allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany;
 
 /// Visits each replay once.
 ///
 /// # Errors
-/// There are more than `most`: the first `most` were visited.
+/// If there are more than `most`. The first `most` were visited.
 pub fn each_replay(
     network: &Network,
     most: u64,
     mut visit: impl FnMut(&Schedule),
 ) -> Result<(), TooMany> {
-    // For each decision of a replay, the choice and the number of choices. The next replay is the
-    // next number of these digits.
+    // For each decision in a replay, what was chosen and from how many. If we read the choices as
+    // the digits of a number, the next number gives the next replay.
     let mut choices: Vec<[usize; 2]> = Vec::new();
     for _ in 0..most {
         let mut decisions = 0;

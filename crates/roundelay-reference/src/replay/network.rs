@@ -1,23 +1,23 @@
-//! Network and input load of the model: nodes with transmission times, packets with paths.
+//! The model's network and its load: nodes with transmission times, and packets with paths.
 
 use core::fmt;
 
-/// Largest time and length of a network, in units.
+/// The longest time or length in a network, in units.
 pub const LARGEST: u64 = 1_000_000;
-/// Maximum number of nodes, and of packets.
+/// The most nodes, and the most packets.
 pub const MOST: usize = 1_000;
 
-/// A store-and-forward router: forwards a packet once the last bit has arrived.
+/// A store-and-forward router, which forwards a packet once its last bit has arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Name in tables and errors.
     pub name: String,
-    /// Transmission time of a unit of length, 1 to [`LARGEST`]. Nodes without transmission time
-    /// delay no packet and are left out.
+    /// How long a unit of length takes to transmit, 1 to [`LARGEST`]. Leave out nodes that take no
+    /// time, because they delay no packet.
     pub transmission: u64,
 }
 
-/// A node of a packet's path.
+/// A node on a packet's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
     /// Node number.
@@ -26,21 +26,21 @@ pub struct Hop {
     pub propagation: u64,
 }
 
-/// A packet p with its i(p) and path(p).
+/// A packet p, with i(p) and path(p).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Name in tables and errors.
     pub name: String,
-    /// i(p): arrival of the last bit at the ingress, 0 to [`LARGEST`].
+    /// i(p): when the last bit arrives at the ingress, 0 to [`LARGEST`].
     pub input: u64,
     /// Length, 1 to [`LARGEST`].
     pub len: u64,
-    /// Nodes from ingress to egress, each at most once. The first propagation delay counts in no
-    /// time and must be 0.
+    /// Nodes from ingress to egress, each at most once. The first propagation delay must be 0,
+    /// because the input time is already that of the arrival there.
     pub path: Vec<Hop>,
 }
 
-/// Error in a network or a table.
+/// Error: what is wrong in a network or a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid(pub String);
 
@@ -52,7 +52,7 @@ impl fmt::Display for Invalid {
 
 impl core::error::Error for Invalid {}
 
-/// Nodes and packets.
+/// Nodes, and the packets that pass them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     nodes: Vec<Node>,
@@ -61,7 +61,8 @@ pub struct Network {
 
 impl Network {
     /// # Errors
-    /// A number is out of its range; or a path is empty, has an unknown node, or has a node twice.
+    /// No nodes or packets, or more than [`MOST`]. A number out of its range. A path that is empty,
+    /// or that has an unknown node or the same node twice. A first propagation delay other than 0.
     pub fn new(nodes: Vec<Node>, packets: Vec<Packet>) -> Result<Self, Invalid> {
         for (what, count) in [("nodes", nodes.len()), ("packets", packets.len())] {
             if !(1..=MOST).contains(&count) {
@@ -91,28 +92,29 @@ impl Network {
         &self.packets
     }
 
-    /// Finds a node by name; returns its number.
+    /// Finds a node by its name and returns its number.
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// Finds a packet by name; returns its number.
+    /// Finds a packet by its name and returns its number.
     pub fn packet(&self, name: &str) -> Option<usize> {
         self.packets.iter().position(|packet| packet.name == name)
     }
 
-    /// T(p, a): transmission time of a packet at a hop.
+    /// T(p, a): how long a packet takes to transmit at a hop.
     pub fn transmission(&self, packet: usize, hop: usize) -> u64 {
         let Packet { len, path, .. } = &self.packets[packet];
         len * self.nodes[path[hop].node].transmission
     }
 
-    /// tmin(p, a, dest(p)): time from arrival at a hop to exit, without waiting.
+    /// tmin(p, a, dest(p)): how long a packet takes from its arrival at a hop to its exit, without
+    /// waiting.
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
         let mut time = 0;
         for (at, next) in path.iter().enumerate().skip(hop) {
-            // The propagation delay before `hop` is over on arrival there.
+            // When the packet arrives at `hop`, the propagation before `hop` is over.
             if at > hop {
                 time += next.propagation;
             }
@@ -121,19 +123,19 @@ impl Network {
         time
     }
 
-    /// Number of the node at a packet's hop.
+    /// Number of the node that a packet passes at this hop.
     pub(super) fn node_of(&self, packet: usize, hop: usize) -> usize {
         self.packets[packet].path[hop].node
     }
 }
 
 impl Packet {
-    /// The hop at a node, if the packet passes the node.
+    /// The packet's hop at a node, or None off its path.
     pub(super) fn hop_at(&self, node: usize) -> Option<usize> {
         self.path.iter().position(|hop| hop.node == node)
     }
 
-    /// Propagation delay from a hop to the next; 0 after the last.
+    /// Propagation delay from a hop to the next, or 0 after the last.
     pub(super) fn propagation_after(&self, hop: usize) -> u64 {
         match self.path.get(hop + 1) {
             Some(next) => next.propagation,

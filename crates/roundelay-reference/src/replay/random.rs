@@ -1,30 +1,30 @@
-//! Random networks and random viable schedules, from random numbers supplied by the caller.
+//! Random networks and random viable schedules. The caller supplies the random numbers.
 
 use super::{Action, Hop, Invalid, Network, Node, Packet, Schedule, record};
 
-/// Ranges of random networks, all drawn uniformly.
+/// Ranges for random networks. Each value is drawn uniformly from its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomNetwork {
-    /// Number of nodes shared by packets.
+    /// Number of nodes that packets share.
     pub nodes: usize,
-    /// Maximum of shared nodes on a path. A path may also have private nodes, where the packet
-    /// never waits.
+    /// The most shared nodes on a path. A path may also have private nodes, but the packet never
+    /// waits there.
     pub passes: usize,
-    /// Maximum number of packets, 2 or more.
+    /// The most packets, 2 or more.
     pub packets: usize,
-    /// Maximum transmission time of a unit of length.
+    /// The longest transmission time for a unit of length.
     pub transmission: u64,
-    /// Maximum length.
+    /// The greatest length.
     pub len: u64,
-    /// Maximum propagation delay.
+    /// The longest propagation delay.
     pub propagation: u64,
 }
 
 impl RandomNetwork {
-    /// Draws a network. `draw(n)` returns a random number below n.
+    /// Draws a network. `draw(n)` must return a random number below n.
     ///
     /// # Errors
-    /// A range is empty or outside the range of [`Network`].
+    /// A range that is empty or exceeds the one that [`Network`] allows.
     pub fn network(&self, draw: &mut dyn FnMut(u64) -> u64) -> Result<Network, Invalid> {
         let Self {
             nodes: shared,
@@ -48,7 +48,7 @@ impl RandomNetwork {
             });
         }
         let count = 2 + draw(packets as u64 - 1) as usize;
-        // Few units of time per packet, for frequent collisions.
+        // Only a few units of time per packet, so that packets collide often.
         let span = 1 + draw(2 * count as u64);
         let mut of_packets = Vec::new();
         for number in 0..count {
@@ -81,8 +81,8 @@ impl RandomNetwork {
         Network::new(nodes, of_packets)
     }
 
-    /// A viable schedule: nodes send in any order and, if `may_idle`, sometimes leave the link idle
-    /// while packets wait.
+    /// Draws a viable schedule. Nodes send in any order, and if `may_idle`, they sometimes leave
+    /// the link idle while packets wait.
     pub fn schedule(
         network: &Network,
         may_idle: bool,
@@ -98,7 +98,7 @@ impl RandomNetwork {
     }
 }
 
-/// `count` different numbers below `of`, in any order.
+/// Draws `count` different numbers below `of`, in any order.
 fn choose(of: usize, count: usize, draw: &mut dyn FnMut(u64) -> u64) -> Vec<usize> {
     let mut all: Vec<usize> = (0..of).collect();
     let mut chosen = Vec::new();

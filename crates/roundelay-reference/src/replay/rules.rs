@@ -1,26 +1,26 @@
-//! Scheduling rules of a replay: choice of the next packet by header fields.
+//! Scheduling rules for a replay: which packet goes next, by its header fields.
 
 use super::engine::{Action, Waiting, run};
 use super::{Network, Schedule};
 
-/// Rule of a node's choice. The smallest key goes first.
+/// How a node chooses. The packet with the smallest key goes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// Key: o(p, a) of the original at each node, omniscient initialization (A.2).
+    /// Key: the original's o(p, a) at each node, by omniscient initialization (A.2).
     Omniscient,
-    /// Key: a number per packet, the same at each node: simple priorities.
+    /// Key: one number per packet, the same at each node, as simple priorities have it.
     Static(Vec<i64>),
     /// Key: o(p), the same at each node.
     ByExit,
-    /// Key: o(p) - tmin(p, a, dest(p)) + T(p, a) for the one node a where the packet can wait, the
-    /// same at each node: the priority of A.6. The paths of all packets determine a: here the first
-    /// node shared with another packet.
+    /// Key: the priority in A.6, o(p) - tmin(p, a, dest(p)) + T(p, a), where a is the one node at
+    /// which the packet can wait. The key is the same at each node. The paths of all packets
+    /// determine a, so we take the first node that the packet shares with another.
     ByExitFromCongestion,
-    /// Least slack of the last bit first: slack in the header, minus the waiting time at each node
+    /// Least slack of the last bit first: the header's slack, minus the waiting time at each node
     /// (section 2.2).
     Lstf,
-    /// Key: o(p) - tmin(p, a, dest(p)) + T(p, a), from a constant header and the node's knowledge
-    /// of the remaining path (A.5).
+    /// Key: o(p) - tmin(p, a, dest(p)) + T(p, a). The header stays constant, because the node knows
+    /// the rest of the path (A.5).
     Edf,
     /// First in, first out.
     Fifo,
@@ -29,7 +29,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules without further parameters, by name.
+    /// All rules that need no further parameters, with their names.
     pub const NAMED: [(&'static str, Self); 7] = [
         ("omniscient", Self::Omniscient),
         ("priority o(p)", Self::ByExit),
@@ -51,39 +51,39 @@ impl Rule {
     }
 }
 
-/// A decision of a node: the waiting packets with their keys, and the packet sent.
+/// What a node decided: the waiting packets with their keys, and the packet that it sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Node number.
+    /// Number of the node.
     pub node: usize,
-    /// Time of the decision.
+    /// When the node decided.
     pub now: u64,
-    /// Waiting packets in order of arrival.
+    /// Waiting packets, in the order of arrival.
     pub waiting: Vec<Waiting>,
-    /// Keys of the waiting packets; for LSTF the present slack of the last bit.
+    /// Keys of the waiting packets. For LSTF, the present slack of the last bit.
     pub keys: Vec<i64>,
-    /// Index of the packet sent.
+    /// Index of the packet that was sent.
     pub sent: usize,
 }
 
-/// A replay: packets of an original schedule under a rule.
+/// A replay, which sends an original schedule's packets by a rule.
 #[derive(Debug, Clone)]
 pub struct Replayer<'a> {
     /// The network.
     pub network: &'a Network,
     /// The schedule to replay.
     pub original: &'a Schedule,
-    /// The rule.
+    /// The rule that every node follows.
     pub rule: Rule,
-    /// True if a packet on a link is preempted by a packet with a smaller key.
+    /// True if a packet with a smaller key preempts the packet on a link.
     pub preempts: bool,
-    /// Extra delays of packets before hops, by packet and hop; none if empty. Rules do not see
+    /// Extra delays before hops, by packet and hop, or empty if there are none. Rules do not see
     /// them.
     pub delays: &'a [Vec<u64>],
 }
 
 impl<'a> Replayer<'a> {
-    /// A preemptive replay.
+    /// A replay with preemption and without extra delays.
     pub const fn new(network: &'a Network, original: &'a Schedule, rule: Rule) -> Self {
         Self {
             network,
@@ -99,7 +99,7 @@ impl<'a> Replayer<'a> {
         self.watched(|_| ())
     }
 
-    /// Runs the replay; `watch` sees each decision.
+    /// Runs the replay, and shows each decision to `watch`.
     pub fn watched(&self, mut watch: impl FnMut(Decision)) -> Schedule {
         let known = Known::new(self.network, self.original);
         run(
@@ -111,7 +111,7 @@ impl<'a> Replayer<'a> {
                 for packet in waiting {
                     keys.push(known.key(&self.rule, now, packet));
                 }
-                // Of equal keys the packet that arrived first.
+                // Among equal keys, the packet that arrived first goes first.
                 let sent = (0..keys.len()).min_by_key(|index| keys[*index]);
                 let sent = sent.expect("something waits");
                 watch(Decision {
@@ -127,17 +127,17 @@ impl<'a> Replayer<'a> {
     }
 }
 
-/// Values for the initialization of headers.
+/// What initializes the headers.
 struct Known<'a> {
     network: &'a Network,
     original: &'a Schedule,
-    /// For each packet, the first hop at a node shared with another packet. 0 without such a hop:
-    /// then the packet never waits, and its key never decides.
+    /// For each packet, the first hop at a node that another packet passes too. Without one, 0 will
+    /// do, because the packet never waits and its key never decides.
     first_shared_hop: Vec<usize>,
 }
 
 impl<'a> Known<'a> {
-    /// Finds where each packet can wait first.
+    /// Finds where each packet can first wait.
     fn new(network: &'a Network, original: &'a Schedule) -> Self {
         let mut passing = vec![0; network.nodes().len()];
         for packet in network.packets() {
@@ -176,10 +176,10 @@ impl<'a> Known<'a> {
             Rule::Omniscient => self.original.0[packet][hop].start as i64,
             Rule::Static(priorities) => priorities.get(packet).copied().unwrap_or(i64::MAX),
             Rule::ByExit => self.original.exit(packet) as i64,
-            // A.6, with a the node where the packet can wait.
+            // A.6, where a is the node at which the packet can wait.
             Rule::ByExitFromCongestion => self.deadline(packet, self.first_shared_hop[packet]),
-            // Section 2.2: slack(p) less the waiting so far, here and at the hops before, plus
-            // T(p, a) for the last bit.
+            // Section 2.2: slack(p), less the time waited here and at the hops before, plus T(p, a)
+            // because the last bit counts.
             Rule::Lstf => {
                 let header = self.original.slack(self.network, packet) - waited as i64;
                 header - (now - arrival) as i64 + self.network.transmission(packet, hop) as i64
@@ -192,8 +192,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// All priority assignments, up to order: 1, 3, 13, 75, 541, ... for 1, 2, 3, 4, 5 packets,
-/// including equal priorities.
+/// All ways to assign priorities, up to order and with equal ones: 1, 3, 13, 75, 541, ... for 1, 2,
+/// 3, 4, 5 packets.
 pub fn priorities(packets: usize) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for _ in 0..packets {
@@ -205,7 +205,8 @@ pub fn priorities(packets: usize) -> Vec<Vec<i64>> {
         }
         all = longer;
     }
-    // Keep assignments that use every number from 0 to the greatest.
+    // Keep only those that use every number from 0 to the greatest, because the others order
+    // packets like one of these.
     all.retain(|one| {
         let greatest = one.iter().max().copied().unwrap_or(0);
         (0..greatest).all(|number| one.contains(&number))

@@ -1,33 +1,33 @@
-//! Schedules: arrival, first bit sent and last bit sent of each packet at each node of its path;
-//! and the test of viability.
+//! Schedules: when each packet arrives at each node on its path, and when its first and last bits
+//! leave. Also tests if a schedule is viable.
 
 use core::fmt;
 
 use super::Network;
 
-/// A packet's stay at a node.
+/// How long a packet stays at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stay {
-    /// i(p, a): arrival of the last bit.
+    /// i(p, a): when the last bit arrives.
     pub arrival: u64,
-    /// o(p, a): departure of the first bit.
+    /// o(p, a): when the first bit leaves.
     pub start: u64,
-    /// Departure of the last bit.
+    /// When the last bit leaves.
     pub end: u64,
 }
 
-/// The stays of each packet, by hop.
+/// Each packet's stays, by hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule(pub Vec<Vec<Stay>>);
 
-/// Reason why no collection of non-preemptive schedulers produces a schedule.
+/// Why no collection of non-preemptive schedulers produces a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotViable {
-    /// The number of stays of a packet differs from its number of hops.
+    /// A packet has more or fewer stays than hops.
     Hops {
         /// Packet name.
         packet: String,
-        /// Number of hops on the path.
+        /// Number of hops on its path.
         hops: usize,
         /// Number of stays given.
         stays: usize,
@@ -38,20 +38,21 @@ pub enum NotViable {
         packet: String,
         /// Node name.
         node: String,
-        /// Arrival given.
+        /// The arrival that was given.
         given: u64,
-        /// Correct arrival: the input time, or the end at the previous hop plus propagation.
+        /// The correct arrival: the input time, or when the packet left the previous hop, plus
+        /// propagation.
         follows: u64,
     },
-    /// A packet is sent before its last bit has arrived.
+    /// A packet is sent before its last bit is there.
     Early {
         /// Packet name.
         packet: String,
         /// Node name.
         node: String,
-        /// Arrival of the last bit.
+        /// When the last bit arrives.
         arrival: u64,
-        /// Start of transmission.
+        /// When the transmission starts.
         start: u64,
     },
     /// A packet is not sent in one piece.
@@ -60,9 +61,9 @@ pub enum NotViable {
         packet: String,
         /// Node name.
         node: String,
-        /// Departure of the first bit.
+        /// When the first bit leaves.
         start: u64,
-        /// Departure of the last bit.
+        /// When the last bit leaves.
         end: u64,
         /// T(p, a).
         transmission: u64,
@@ -73,11 +74,11 @@ pub enum NotViable {
         node: String,
         /// Name of the packet sent first.
         first: String,
-        /// End of its transmission.
+        /// When its transmission ends.
         end: u64,
         /// Name of the other packet.
         second: String,
-        /// Start of the other packet's transmission.
+        /// When the other packet's transmission starts.
         start: u64,
     },
 }
@@ -150,8 +151,8 @@ impl fmt::Display for NotViable {
 impl core::error::Error for NotViable {}
 
 impl Schedule {
-    /// Builds a schedule from o(p, a) of each packet and hop: arrivals and ends are derived. Hops
-    /// without a time are left out.
+    /// Builds a schedule from o(p, a) for each packet and hop, because arrivals and ends follow
+    /// from that. Hops without a time are left out.
     pub fn from_starts(network: &Network, starts: &[Vec<u64>]) -> Self {
         let mut schedule = Vec::new();
         for (packet, starts) in starts.iter().enumerate() {
@@ -175,12 +176,13 @@ impl Schedule {
         Self(schedule)
     }
 
-    /// Tests if some collection of non-preemptive schedulers produces the schedule: each arrival
-    /// matches the previous hop, each packet is sent in one piece after its last bit has arrived,
-    /// and no two packets are on a link at the same time. A node may idle while packets wait.
+    /// Tests if some collection of non-preemptive schedulers produces the schedule. Each arrival
+    /// must match the previous hop, each packet must be sent in one piece after its last bit has
+    /// arrived, and no two packets may be on a link at the same time. But a node may idle while
+    /// packets wait.
     ///
     /// # Errors
-    /// The first violation, by packets and hops, then by nodes.
+    /// The first violation. Packets and their hops are checked first, then nodes.
     pub fn is_viable(&self, network: &Network) -> Result<(), NotViable> {
         for packet in 0..network.packets().len() {
             self.check_packet(network, packet)?;
@@ -257,7 +259,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Packets at a node with their stays, ordered by departure of the first bit.
+    /// The packets at a node and their stays, in the order in which the first bits leave.
     pub(super) fn at_node(&self, network: &Network, node: usize) -> Vec<(usize, Stay)> {
         let mut at_node = Vec::new();
         for (packet, stays) in self.0.iter().enumerate() {
@@ -276,8 +278,8 @@ impl Schedule {
         for node in 0..network.nodes().len() {
             let stays = self.at_node(network, node);
             for (index, (_, waiting)) in stays.iter().enumerate() {
-                // From a packet's arrival to its start, the packets sent before it must occupy the
-                // link without a gap.
+                // From the packet's arrival to its start, the packets sent before it must occupy
+                // the link without a gap, or else the node idles.
                 let mut taken_until = waiting.arrival;
                 for (_, other) in &stays[..index] {
                     if other.start <= taken_until {
@@ -292,28 +294,28 @@ impl Schedule {
         false
     }
 
-    /// o(p): exit of a packet's last bit from the network.
+    /// o(p): when a packet's last bit leaves the network.
     ///
     /// # Panics
-    /// The schedule has no stay of the packet.
+    /// If the schedule has no stay of the packet.
     pub fn exit(&self, packet: usize) -> u64 {
         self.0[packet].last().expect("a packet passes a node").end
     }
 
-    /// slack(p) = o(p) - i(p) - tmin(p, src(p), dest(p)): total waiting time of a packet.
+    /// slack(p) = o(p) - i(p) - tmin(p, src(p), dest(p)): how long a packet waits in total.
     pub fn slack(&self, network: &Network, packet: usize) -> i64 {
         self.exit(packet) as i64
             - network.packets()[packet].input as i64
             - network.least_time(packet, 0) as i64
     }
 
-    /// Waiting time of a packet at a hop, including interruptions.
+    /// How long a packet waits at a hop, interruptions included.
     pub fn waited(&self, network: &Network, packet: usize, hop: usize) -> u64 {
         let Stay { arrival, end, .. } = self.0[packet][hop];
         end - arrival - network.transmission(packet, hop)
     }
 
-    /// Packets that leave later than in the original, with the difference.
+    /// Packets that leave later than in the original, and by how much.
     pub fn overdue(&self, original: &Self) -> Vec<(usize, u64)> {
         let mut overdue = Vec::new();
         for packet in 0..self.0.len() {
@@ -326,7 +328,7 @@ impl Schedule {
         overdue
     }
 
-    /// Pairs of packet and hop with a later arrival than in the original.
+    /// Each packet and hop where the packet arrives later than in the original.
     pub fn late_arrivals(&self, original: &Self) -> Vec<(usize, usize)> {
         let mut late = Vec::new();
         for (packet, hop) in self.hops() {
@@ -337,7 +339,7 @@ impl Schedule {
         late
     }
 
-    /// All pairs of packet and hop.
+    /// Each packet with each of its hops.
     pub(super) fn hops(&self) -> impl Iterator<Item = (usize, usize)> {
         self.0
             .iter()

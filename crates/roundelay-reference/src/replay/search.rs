@@ -1,13 +1,14 @@
-//! Exhaustive search of small networks for the smallest counterexample: by packets, then nodes,
-//! then time, then propagation delays, then hops.
+//! Exhaustive search of small networks for the smallest counterexample: the one with the fewest
+//! packets, then nodes, then the least time, then propagation delay, then hops. For
+//! [`Question::NoScheduler`], hops alone decide after time.
 //!
-//! All packets take one unit of time at each node, and all times are whole units. Preemption makes
-//! no difference then: a packet on a link has left before another can arrive. The search examines
-//! *loads*: input time, exit time o(p) and path of each packet, exactly the content of a black-box
-//! header. Loads that differ only in names of nodes are examined once, as far as the order of paths
-//! distinguishes nodes. Packets without a shared node are left out, since a smaller load has the
-//! same failure. A load counts if it is viable. Congestion points of a replay are counted with
-//! first come, first served for ties.
+//! All packets take one unit of time at each node, and all times are whole units. So preemption
+//! makes no difference, because a packet on a link has left before another can arrive. The search
+//! examines *loads*: each packet's input time, exit time o(p) and path, which is exactly what a
+//! black-box header contains. Loads that differ only in nodes' names are examined once, as far as
+//! the order of paths distinguishes nodes. Loads in which a packet shares no node are left out,
+//! because a smaller load has the same failure. A load counts if it is viable. In a replay,
+//! congestion points are counted with ties broken first come, first served.
 
 mod load;
 mod pairs;
@@ -16,31 +17,31 @@ mod slots;
 use super::{Invalid, Network, Reading, Replayer, Rule, Schedule, priorities};
 use load::{Cell, Load};
 
-/// Maximum number of packets for a search over all priorities.
+/// The most packets for which we search all priorities.
 const MOST_RANKED: usize = 4;
-/// Larger than any arrival and any rank.
+/// Larger than any arrival and any rank, so that ties never outweigh keys.
 const TIE: i32 = 256;
 
-/// Question of a search.
+/// What a search looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
-    /// A viable schedule not replayed by least slack time first under any tie-breaking.
+    /// A viable schedule that least slack time first does not replay, however ties are broken.
     Lstf,
-    /// A viable schedule not replayed by least slack time first, with ties by arrival, then by
+    /// A viable schedule that least slack time first does not replay if ties go by arrival, then by
     /// position in the load.
     LstfFirstCome,
-    /// A viable schedule not replayed by priorities o(p) under any tie-breaking.
+    /// A viable schedule that priorities o(p) do not replay, however ties are broken.
     ByExit,
-    /// A viable schedule not replayed by any priorities that are the same at each node.
+    /// A viable schedule that no priorities replay if they are the same at each node.
     AnyPriorities,
     /// Two viable schedules. In both, the same two packets (same input time, exit time and path)
-    /// are alone at their first node; one schedule requires the first packet to go first, the other
-    /// the second.
+    /// are alone at their first node, but one schedule requires that the first packet goes first,
+    /// and the other that the second does.
     NoScheduler,
 }
 
 impl Question {
-    /// All questions, by name.
+    /// All questions, with their names.
     pub const ALL: [(&'static str, Self); 5] = [
         ("lstf", Self::Lstf),
         ("lstf, first come first served", Self::LstfFirstCome),
@@ -60,64 +61,66 @@ impl Question {
     }
 }
 
-/// Limits of the search among loads with this number of packets.
+/// Limits for a search among loads with this many packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Number of packets, 1 to 6; 1 to 4 for [`Question::AnyPriorities`].
+    /// Number of packets, 1 to 6, but 1 to 4 for [`Question::AnyPriorities`].
     pub packets: usize,
-    /// Maximum number of nodes, 1 to 6.
+    /// The most nodes, 1 to 6.
     pub nodes: usize,
-    /// Latest exit time, 1 to 15.
+    /// The latest exit time, 1 to 15.
     pub exit: u64,
-    /// Maximum propagation delay of a link, 0 to 4.
+    /// The longest propagation delay on a link, 0 to 4.
     pub delay: u64,
 }
 
-/// A search.
+/// A search for a counterexample.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// The question.
+    /// What it looks for.
     pub question: Question,
-    /// Maximum number of congestion points of a packet.
+    /// The most congestion points that a packet may have.
     pub at_most: usize,
-    /// Definition of a congestion point.
+    /// What counts as a congestion point.
     pub reading: Reading,
     /// True if nodes may idle in the original while packets wait.
     pub may_idle: bool,
-    /// Limits, in order of search.
+    /// Limits, in the order of search.
     pub bounds: Vec<Bounds>,
 }
 
-/// Coverage of one size.
+/// What the search examined at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covered {
     /// Number of packets.
     pub packets: usize,
     /// Number of nodes.
     pub nodes: usize,
-    /// Latest exit time.
+    /// The latest exit time.
     pub exit: u64,
-    /// Number of loads.
+    /// Number of loads examined.
     pub loads: u64,
-    /// Number of loads, viable or not, that fail or require an order.
+    /// How many loads fail, viable or not. For [`Question::NoScheduler`], how many viable loads
+    /// require an order.
     pub failing: u64,
 }
 
 /// The smallest counterexample: one case, or two for [`Question::NoScheduler`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Networks with their original schedules.
+    /// Networks, with their original schedules.
     pub cases: Vec<(Network, Schedule)>,
-    /// Size of the counterexample.
+    /// The size at which it was found.
     pub size: Covered,
 }
 
-/// Result of a search.
+/// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The smallest counterexample within the limits, if there is one.
+    /// The smallest counterexample within the limits, if any.
     pub found: Option<Found>,
-    /// Sizes examined, in order. The last one ends at the counterexample.
+    /// The sizes examined, in order. With a counterexample, the last size is its own. Without one,
+    /// sizes that have no load are left out.
     pub covered: Vec<Covered>,
 }
 
@@ -125,7 +128,7 @@ impl Search {
     /// Runs the search.
     ///
     /// # Errors
-    /// Limits out of range, or a reading that does not fit the question.
+    /// A limit out of range, or a reading that does not fit the question.
     pub fn run(&self) -> Result<Outcome, Invalid> {
         self.check()?;
         // By number of packets.
@@ -215,7 +218,7 @@ impl Search {
         Ok(())
     }
 
-    /// True if all priorities of `packets` packets are needed.
+    /// True if we need all priorities for this many packets.
     fn asks_for(&self, packets: usize) -> bool {
         self.question == Question::AnyPriorities
             && self.bounds.iter().any(|bounds| bounds.packets == packets)
@@ -237,7 +240,7 @@ impl Search {
                     Some((least, _)) => rank < *least,
                     None => true,
                 };
-                // A load counts if it is viable.
+                // Only a viable load counts.
                 if is_smaller && let Some(original) = self.original(load) {
                     best = Some((rank, (load.network(), original)));
                 }
@@ -265,7 +268,7 @@ impl Search {
         Some(cases)
     }
 
-    /// A bound on congestion points without a run.
+    /// A quick bound on congestion points, which needs no run.
     fn may_be_within(&self, load: &Load) -> bool {
         self.reading != Reading::CanWait || load.most_shared() <= self.at_most
     }
@@ -286,8 +289,8 @@ impl Search {
         }
     }
 
-    /// A viable schedule within the limit on congestion points; preferably one without a node that
-    /// idles while packets wait.
+    /// A viable schedule that keeps the limit on congestion points. One in which no node idles
+    /// while packets wait comes first, and the others come only if the search allows idling.
     fn original(&self, load: &Load) -> Option<Schedule> {
         let network = load.network();
         let mut idling = None;
@@ -321,19 +324,20 @@ impl Search {
     }
 }
 
-/// Key with first come, first served for ties.
+/// A key that breaks ties first come, first served.
 fn first_come(key: impl Fn(usize, usize) -> i32) -> impl Fn(usize, usize, u8) -> i32 {
     move |packet, hop, arrival| key(packet, hop) * TIE + i32::from(arrival)
 }
 
-/// True if every tie-breaking fails; first come, first served is tried first.
+/// True if the replay fails however ties are broken. First come, first served is tried first,
+/// because it takes a single run.
 fn fails_by(load: &Load, key: impl Fn(usize, usize) -> i32) -> bool {
     !slots::is_on_time(load, first_come(&key))
         && !slots::is_on_time_with_some_ties(load, |packet, hop, _| key(packet, hop))
 }
 
-/// All rankings of packets: priorities, possibly equal, and a strict order for packets of equal
-/// priority that arrive at the same instant.
+/// All ways to rank packets: priorities, which may be equal, and a strict order in case packets
+/// with equal priorities arrive at the same instant.
 fn ranks(packets: usize) -> Vec<Vec<(i32, i32)>> {
     let all = priorities(packets);
     let mut ranks = Vec::new();

@@ -1,12 +1,13 @@
-//! Tables of schedules in the paper's notation: `a(0, 0), x(0, 1)`, packet(arrival, scheduling), a
-//! row per node.
+//! Tables of schedules in the paper's notation: `a(0, 0), x(0, 1)` stands for packet(arrival,
+//! scheduling), with a row per node.
 
 use super::{Hop, Invalid, Network, Node, Schedule, Stay};
 
-/// Reads a path: names of nodes, with `+2` before a node for a link with a propagation delay of 2.
+/// Reads a path: names of nodes, and `+2` before a node if the link to it has a propagation delay
+/// of 2.
 ///
 /// # Errors
-/// An unknown name, or a delay that is not a number.
+/// An unknown name, a delay that is not a number, or a delay that no node follows.
 pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
     let mut path = Vec::new();
     let mut propagation = 0;
@@ -39,23 +40,23 @@ pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
 }
 
 impl Hop {
-    /// Reads a path: names of nodes, with `+2` before a node for a link with a propagation delay of
-    /// 2.
+    /// Reads a path: names of nodes, and `+2` before a node if the link to it has a propagation
+    /// delay of 2.
     ///
     /// # Errors
-    /// An unknown name, or a delay that is not a number.
+    /// An unknown name, a delay that is not a number, or a delay that no node follows.
     pub fn path(nodes: &[Node], text: &str) -> Result<Vec<Self>, Invalid> {
         path(nodes, text)
     }
 }
 
 impl Schedule {
-    /// Reads rows of node and `packet(arrival, scheduling)`, separated by commas. The schedule need
-    /// not be viable.
+    /// Reads rows of a node and its `packet(arrival, scheduling)`, separated by commas. The
+    /// schedule need not be viable.
     ///
     /// # Errors
-    /// The row and its fault: an unknown name, a packet that does not pass the node, a packet
-    /// listed twice or missing.
+    /// The row and what is wrong with it: an unknown name, an entry in another form, a packet that
+    /// does not pass the node, or one that is listed twice. Or the packet that a row leaves out.
     pub fn read<'a>(
         network: &Network,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -86,8 +87,8 @@ impl Schedule {
         Ok(Self(schedule))
     }
 
-    /// Rows as read by [`Self::read`], without unused nodes; `a(0, 1 to 5)` for an interrupted
-    /// packet.
+    /// Rows in the form that [`Self::read`] reads, without unused nodes. But if a packet was
+    /// interrupted, its entry is `a(0, 1 to 5)`, which [`Self::read`] does not accept.
     pub fn rows(&self, network: &Network) -> Vec<(String, String)> {
         let mut rows = Vec::new();
         for (node, about) in network.nodes().iter().enumerate() {
@@ -102,7 +103,7 @@ impl Schedule {
         rows
     }
 
-    /// The network and a schedule, a line each, to check by hand.
+    /// The network and the schedule in lines that you can check by hand.
     pub fn lines(&self, network: &Network) -> Vec<String> {
         let mut nodes = Vec::new();
         for node in network.nodes() {
@@ -140,7 +141,7 @@ impl Schedule {
         lines
     }
 
-    /// Lines of a replay of `original`: rows, and the overdue packets.
+    /// A replay of `original` in lines: its rows, and which packets are overdue.
     pub fn replay_lines(&self, network: &Network, original: &Self, rule: &str) -> Vec<String> {
         let mut lines = vec![format!("replay by {rule}:")];
         for (node, row) in self.rows(network) {
@@ -175,7 +176,7 @@ fn entry(network: &Network, packet: usize, node: usize, stay: &Stay) -> String {
     }
 }
 
-/// Reads the entries of a node's row into `stays`, by packet and hop.
+/// Reads the entries in a node's row into `stays`, by packet and hop.
 fn read_row(
     network: &Network,
     name: &str,
@@ -218,7 +219,7 @@ fn read_entry(network: &Network, entry: &str) -> Result<(usize, u64, u64), Strin
     Ok((packet, arrival, start))
 }
 
-/// The three texts of `a(0, 1)`.
+/// The three texts in `a(0, 1)`.
 fn split_entry(entry: &str) -> Option<(&str, &str, &str)> {
     let (name, times) = entry.strip_suffix(')')?.split_once('(')?;
     let (arrival, start) = times.split_once(',')?;

@@ -1,8 +1,8 @@
-//! Loads of unit packets, and their enumeration.
+//! Loads whose packets take one unit at each node, and a way to enumerate them.
 
 use crate::replay::{Hop, Network, Node, Packet};
 
-/// Maximum number of packets, nodes and hops.
+/// The most packets, nodes and hops.
 pub(super) const MOST: usize = 6;
 
 /// i(p), o(p) and path(p), with the propagation delay before each hop.
@@ -20,7 +20,7 @@ impl Attributes {
         &self.nodes[..usize::from(self.hops)]
     }
 
-    /// tmin from the arrival at a hop.
+    /// tmin, counted from the arrival at a hop.
     pub(super) fn rest(&self, hop: usize) -> u8 {
         self.hops - hop as u8 + self.delays[hop + 1..].iter().sum::<u8>()
     }
@@ -29,7 +29,7 @@ impl Attributes {
         self.nodes[usize::from(self.hops) - 1]
     }
 
-    /// Number of nodes on the path that another packet passes too.
+    /// How many nodes on the path another packet passes too.
     fn shared(&self, passed: &[u8; MOST]) -> usize {
         let mut shared = 0;
         for node in self.path() {
@@ -38,14 +38,14 @@ impl Attributes {
         shared
     }
 
-    /// Earliest arrival at a node.
+    /// When the packet can arrive at a node at the earliest. None off its path.
     pub(super) fn earliest(&self, node: u8) -> Option<u8> {
         let hop = self.path().iter().position(|other| *other == node)?;
         Some(self.input + self.rest(0) - self.rest(hop))
     }
 }
 
-/// A load: attributes of the packets.
+/// A load, as its packets' attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Load(pub(super) Vec<Attributes>);
 
@@ -64,7 +64,7 @@ impl Load {
         self.0[packet].exit.into()
     }
 
-    /// Sum of all propagation delays.
+    /// All propagation delays together.
     pub(super) fn delay(&self) -> u32 {
         let mut sum = 0;
         for attributes in &self.0 {
@@ -75,7 +75,7 @@ impl Load {
         sum
     }
 
-    /// Sum of the hops of all packets.
+    /// All packets' hops together.
     pub(super) fn hops(&self) -> usize {
         let mut sum = 0;
         for attributes in &self.0 {
@@ -84,7 +84,7 @@ impl Load {
         sum
     }
 
-    /// Number of packets that pass each node.
+    /// How many packets pass each node.
     fn passed(&self) -> [u8; MOST] {
         let mut passed = [0; MOST];
         for attributes in &self.0 {
@@ -95,7 +95,7 @@ impl Load {
         passed
     }
 
-    /// Maximum number of shared nodes on a packet's path.
+    /// The most shared nodes on any packet's path.
     pub(super) fn most_shared(&self) -> usize {
         let passed = self.passed();
         let mut most = 0;
@@ -105,7 +105,7 @@ impl Load {
         most
     }
 
-    /// True if each packet shares a node with another.
+    /// True if each packet shares a node with another, or if there is only one packet.
     fn is_joined(&self) -> bool {
         let passed = self.passed();
         self.packets() == 1 || self.0.iter().all(|packet| packet.shared(&passed) > 0)
@@ -121,7 +121,7 @@ impl Load {
         nodes
     }
 
-    /// Converts to the general model: packets a, b, c, ..., nodes α0, α1, ....
+    /// Converts to the general model, where packets are a, b, c, ... and nodes α0, α1, ....
     pub(super) fn network(&self) -> Network {
         let mut nodes = Vec::new();
         for number in 0..self.nodes() {
@@ -150,7 +150,8 @@ impl Load {
     }
 }
 
-/// Loads of one size: number of packets and nodes, last exit at `exit`, delays up to `delay`.
+/// A size: loads with so many packets and nodes, whose last exit is at `exit` and whose delays are
+/// at most `delay`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
     pub(super) packets: usize,
@@ -159,17 +160,19 @@ pub(super) struct Cell {
     pub(super) delay: u8,
 }
 
-/// Visits all loads of a size: packets by falling length of path, the first along α0, α1, ...,
-/// further nodes numbered by first use, and at least one packet with input time 0.
+/// Visits all loads of a size. The packet with the longest path comes first and passes α0, α1, ...
+/// The others follow, none with a longer path than the one before, and new nodes are numbered as
+/// they are first used. At least one packet has input time 0.
 pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     let all = attributes(cell);
     let mut load = Load(Vec::with_capacity(cell.packets));
     extend(cell, &all, 0, 0, &mut load, &mut visit);
 }
 
-/// Adds packets to a load until it has the cell's number, in all ways, and visits the loads of the
-/// cell. `nodes_used` counts the nodes on the paths so far. Packets come from `first_index` on, so
-/// the next ones have the same attributes or later ones, and each load comes in one order only.
+/// Adds packets to a load in all ways until it has as many as the cell, and visits the loads that
+/// are of the cell. `nodes_used` counts the nodes on the paths so far. Packets come from
+/// `first_index` on, so the next ones have the same attributes or later ones, and each load comes
+/// in one order only.
 fn extend(
     cell: Cell,
     all: &[Attributes],
@@ -185,7 +188,7 @@ fn extend(
         return;
     }
     for (index, attributes) in all.iter().enumerate().skip(first_index) {
-        // Two packets cannot leave a node at the same time.
+        // Two packets cannot leave a node at the same time, so no schedule would be viable.
         let collides = load
             .0
             .iter()
@@ -202,15 +205,15 @@ fn extend(
     }
 }
 
-/// Whether a load fills its cell. One with fewer nodes or an earlier exit belongs to a smaller
-/// cell, and one that starts later is another one, moved in time.
+/// True if a load fills its cell. One with fewer nodes or an earlier exit belongs to a smaller
+/// cell. One that starts later is another load moved in time.
 fn is_of_cell(load: &Load, cell: Cell, nodes_used: u8) -> bool {
     usize::from(nodes_used) == cell.nodes
         && load.0.iter().any(|packet| packet.exit == cell.exit)
         && load.0.iter().any(|packet| packet.input == 0)
 }
 
-/// Number of nodes in use with this path too; None if a new node does not have the next number.
+/// How many nodes are in use with this path too. None if a new node does not have the next number.
 fn used_after(used: u8, path: &[u8]) -> Option<u8> {
     let mut used = used;
     for node in path {
@@ -222,7 +225,7 @@ fn used_after(used: u8, path: &[u8]) -> Option<u8> {
     Some(used)
 }
 
-/// All attributes within a cell, the longest paths first.
+/// All attributes within a cell. The longest paths come first.
 fn attributes(cell: Cell) -> Vec<Attributes> {
     let mut all = Vec::new();
     for hops in (1..=cell.nodes.min(MOST)).rev() {
@@ -246,7 +249,7 @@ fn attributes(cell: Cell) -> Vec<Attributes> {
     all
 }
 
-/// Paths of `hops` different nodes.
+/// Paths with `hops` different nodes.
 fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
     let mut paths: Vec<Vec<u8>> = vec![Vec::new()];
     for _ in 0..hops {
@@ -263,7 +266,7 @@ fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
     paths.iter().map(|path| padded(path)).collect()
 }
 
-/// Delays before hops; the first is always 0.
+/// Delays before hops. The first is always 0.
 fn delays(hops: usize, most: u8) -> Vec<[u8; MOST]> {
     let mut delays = vec![vec![0]];
     for _ in 1..hops {
@@ -289,7 +292,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The least of all namings of a load's nodes, as a sorted list.
+    /// The least among all ways to name a load's nodes, as a sorted list.
     fn least_names(load: &Load, nodes: usize) -> Vec<Attributes> {
         let named = |names: &[u8; MOST]| {
             let rename = |attributes: &Attributes| {
@@ -310,8 +313,8 @@ mod tests {
         paths(nodes, nodes).iter().map(named).min().unwrap()
     }
 
-    /// All sets of attributes, generated independently, compared with the visited loads: equal up
-    /// to names of nodes.
+    /// Generates all sets of attributes independently and compares them with the loads visited.
+    /// They must be equal, up to nodes' names.
     #[test]
     fn every_load_is_visited_up_to_names_of_nodes() {
         for (nodes, exit, delay) in [(1, 3, 0), (2, 4, 1), (3, 4, 0)] {

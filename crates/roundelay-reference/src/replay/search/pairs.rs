@@ -1,13 +1,13 @@
-//! Pairs of loads that schedulers with black-box headers cannot distinguish, and that require
-//! opposite orders: the proof that no universal scheduler exists.
+//! Pairs of loads that prove that no universal scheduler exists: schedulers with black-box headers
+//! cannot tell them apart, but they require opposite orders.
 
 use std::collections::HashMap;
 
 use super::load::{Attributes, Load};
 use super::slots::is_feasible;
 
-/// Preemption points per unit of time, in the replays tried before an order counts as required:
-/// first those in whole units, then those in pieces.
+/// Preemption points per unit of time. Before an order counts as required, we try the replays in
+/// whole units, then those in pieces.
 const WHOLE_UNITS: u16 = 1;
 const PIECES: u16 = 4;
 
@@ -18,21 +18,21 @@ enum Order {
     SecondBefore,
 }
 
-/// Loads that require an order of two packets, by the attributes of these packets, and then by
-/// [`Order`].
+/// Loads that require an order of two packets, by these packets' attributes and then by [`Order`].
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     loads: HashMap<[Attributes; 2], [Option<Load>; 2]>,
-    /// The two loads of a contradiction with the fewest hops.
+    /// The two loads with the fewest hops that contradict each other.
     found: Option<[Load; 2]>,
 }
 
 impl Pairs {
-    /// Adds a load. Returns true if the load requires an order of some pair.
+    /// Adds a load. Returns true if the load requires that some pair goes in one order.
     pub(super) fn add(&mut self, load: &Load) -> bool {
         let mut demands = false;
         for (first, second) in pairs(load) {
-            // A replay in whole units is also one in pieces, and there are fewer to try.
+            // We try whole units first, because there are fewer replays and each is also one in
+            // pieces.
             let may_be_late = is_feasible(load, WHOLE_UNITS, Some(first))
                 || is_feasible(load, PIECES, Some(first));
             if !may_be_late {
@@ -44,8 +44,8 @@ impl Pairs {
         demands
     }
 
-    /// Keeps the load if it has fewer hops than a known one. Its first two packets must go in this
-    /// order.
+    /// Keeps the load, unless a known one has no more hops. `order` says which of its first two
+    /// packets must go first.
     fn insert(&mut self, order: Order, load: Load) {
         let order = order as usize;
         let entry = self.loads.entry([load.0[0], load.0[1]]).or_default();
@@ -66,14 +66,14 @@ impl Pairs {
         }
     }
 
-    /// The two loads of a contradiction, if found.
+    /// The two loads that contradict each other, if found.
     pub(super) const fn found(&self) -> Option<&[Load; 2]> {
         self.found.as_ref()
     }
 }
 
-/// Pairs of packets, in both orders, that enter at the same node and instant before any other
-/// packet can be there.
+/// Pairs of packets that enter at the same node and instant, before any other packet can be there.
+/// Each pair comes in both orders.
 fn pairs(load: &Load) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for first in 0..load.packets() {
@@ -105,7 +105,7 @@ fn enter_alone(packets: &[Attributes], first: usize, second: usize) -> bool {
     true
 }
 
-/// The same load with these two packets first, and nodes numbered by first use.
+/// The same load, but with these two packets first and with nodes numbered as they are first used.
 fn relabelled(load: &Load, first: usize, second: usize) -> Load {
     let mut packets = vec![load.0[first], load.0[second]];
     for (number, attributes) in load.0.iter().enumerate() {

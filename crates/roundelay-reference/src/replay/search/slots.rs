@@ -1,11 +1,11 @@
-//! Runs of unit packets in time slots: replays by keys, schedules with given exits, and the test
-//! for any replay on time.
+//! Runs unit packets in time slots: replays by keys, schedules with given exits, and a test if any
+//! replay is on time.
 
 use std::collections::HashSet;
 
 use super::load::{Load, MOST};
 
-/// State of the packets: next hop, and earliest slot for it.
+/// Where the packets are: each one's next hop, and the earliest slot for it.
 #[derive(Debug, Clone, Copy)]
 struct State {
     hop: [u8; MOST],
@@ -24,7 +24,7 @@ impl State {
         state
     }
 
-    /// The node where a packet waits in this slot.
+    /// The node where a packet waits in this slot, or None.
     fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
         let attributes = &load.0[packet];
         let hop = self.hop[packet];
@@ -50,7 +50,7 @@ impl State {
         true
     }
 
-    /// True if, at the start of this slot, some packet can no longer be on time.
+    /// True if some packet can no longer be on time at the start of this slot.
     fn is_late(&self, load: &Load, slot: u8) -> bool {
         for (packet, attributes) in load.0.iter().enumerate() {
             let hop = self.hop[packet];
@@ -64,8 +64,8 @@ impl State {
     }
 }
 
-/// True if the replay by smallest key is on time. `key` gets a packet, its hop and its arrival
-/// there. Ties go to the packet listed first.
+/// True if the replay by smallest key is on time. `key` gets a packet, its hop, and its arrival
+/// there. Among equal keys, the packet listed first goes first.
 pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
     let mut state = State::new(load);
     for slot in 0.. {
@@ -90,7 +90,7 @@ pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> 
     true
 }
 
-/// True if the replay is on time under some tie-breaking.
+/// True if the replay is on time for some way to break ties.
 pub(super) fn is_on_time_with_some_ties(
     load: &Load,
     key: impl Fn(usize, usize, u8) -> i32,
@@ -99,7 +99,7 @@ pub(super) fn is_on_time_with_some_ties(
 }
 
 /// True if the packets can still be on time by smallest key, whichever of equal keys goes first.
-/// The nodes before `node` have sent in this slot, the others are next.
+/// The nodes before `node` have sent in this slot, and the others are next.
 fn succeeds_from(
     load: &Load,
     key: &impl Fn(usize, usize, u8) -> i32,
@@ -141,8 +141,8 @@ fn succeeds_from(
     false
 }
 
-/// Visits all viable schedules with the exits of a load, as start times by packet and hop, until
-/// `visit` returns true.
+/// Visits all viable schedules with a load's exits, as start times by packet and hop, until `visit`
+/// returns true.
 pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool) {
     let mut taken = [0_u32; MOST];
     for packet in &load.0 {
@@ -161,7 +161,8 @@ pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool)
     assign_slots(load, 0, 0, &mut taken, &mut starts, &mut visit);
 }
 
-/// Assigns a slot to a packet's hop, and to all hops after it. Last hops have their slots already.
+/// Assigns a slot to a packet's hop, then to its later hops and to the packets after it. Last hops
+/// have their slots already. Returns true once `visit` has.
 fn assign_slots(
     load: &Load,
     packet: usize,
@@ -197,8 +198,8 @@ fn assign_slots(
     false
 }
 
-/// True if some preemptive replay is on time when `late` arrives a piece of time late. A unit has
-/// `grain` pieces, with a preemption point after each.
+/// True if some preemptive replay is on time although `late` arrives a piece of time late. A unit
+/// has `grain` pieces, and a packet can be preempted after each.
 pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool {
     let mut state = Vec::new();
     for (number, attributes) in load.0.iter().enumerate() {
@@ -219,7 +220,7 @@ pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Partial {
     hop: u8,
-    /// Remaining pieces at this hop.
+    /// How many pieces remain at this hop.
     left: u16,
     ready: u16,
 }
@@ -227,7 +228,7 @@ struct Partial {
 struct Pieces<'a> {
     load: &'a Load,
     grain: u16,
-    /// States without any replay on time.
+    /// States from which no replay is on time.
     dead: HashSet<(u16, Vec<Partial>)>,
 }
 
@@ -241,7 +242,8 @@ impl Pieces<'_> {
         }
         let mut next = vec![state.clone()];
         for node in 0..MOST {
-            // Sending is never worse than idling: packets can be interrupted, and can wait later.
+            // Sending is never worse than idling, because packets can be interrupted and can wait
+            // later.
             let mut after = Vec::new();
             for partly in next {
                 after.extend(self.send(&state, partly, node, now));
@@ -277,7 +279,7 @@ impl Pieces<'_> {
         false
     }
 
-    /// The states after each choice of one node; waiting packets are those of `state`.
+    /// The states after each choice that one node has. `state` says which packets wait.
     fn send(
         &self,
         state: &[Partial],
@@ -303,7 +305,7 @@ impl Pieces<'_> {
         states
     }
 
-    /// Sends a piece of a packet. After the last piece the packet is on the way to its next hop.
+    /// Sends a piece of a packet. After the last piece, the packet is on its way to the next hop.
     fn send_piece(&self, partial: &mut Partial, number: usize, now: u16) {
         partial.left -= 1;
         if partial.left == 0 {
