@@ -97,7 +97,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         options,
         choice.is_contended,
     ));
-    // The answer itself depends on the seed, so this comes right behind it.
+    // If the answer itself depends on the seed, this comes right behind it.
     let of_seeds = seeds::reason(comparison, &choice, &with_other_seeds);
     reasons.splice(behind..behind, of_seeds);
     let reserve = reserve::of(&Reading::of(comparison), options);
@@ -105,6 +105,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         Some(reserve) => reserve.is_question,
         None => false,
     };
+    // The packets are not one link's, or their times are not real, so the figures decide nothing.
     if is_question {
         reasons.clear();
     }

@@ -35,23 +35,24 @@ pub(crate) fn reasons(
         return Vec::new();
     };
     let mut reasons = Vec::new();
-    let mut ends = Vec::new();
+    // The verdict at both ends of each range that no capture shows, such as round trips.
+    let mut verdicts_at_ends = Vec::new();
     for end in &reaction.open {
-        ends.push([
+        verdicts_at_ends.push([
             end.parameter.to_owned(),
             end.value.clone(),
             comparison.disciplines[end.best].spec.clone(),
         ]);
     }
-    let open = (!ends.is_empty()).then(|| Reason::Open {
+    let assumptions = (!verdicts_at_ends.is_empty()).then(|| Reason::Open {
         spec: comparison.disciplines[choice.best].spec.clone(),
-        ends,
+        ends: verdicts_at_ends,
     });
     if !choice.is_contended {
         if !reaction.basis.wants_more() {
             reasons.push(Reason::NothingWantedMore);
         }
-        reasons.extend(open);
+        reasons.extend(assumptions);
         return reasons;
     }
     if let Some(other) = other(standings, choice) {
@@ -59,7 +60,7 @@ pub(crate) fn reasons(
     }
     if comparison.disciplines.len() > 1 {
         reasons.push(replayed(comparison, options, reaction, choice.best));
-        reasons.extend(open);
+        reasons.extend(assumptions);
     }
     reasons
 }

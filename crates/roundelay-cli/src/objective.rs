@@ -210,7 +210,7 @@ impl Plan {
     /// seeds.
     fn runs(&self, arguments: &Objective, scenario: &Scenario) -> Result<Vec<Vec<Run>>, Failure> {
         let seeds = arguments.runs.count(scenario.seed)?;
-        let meeting = arguments.runs.meeting(
+        let joint_progress = arguments.runs.joint_progress(
             scenario.duration,
             seeds * self.candidates.len() as u64,
             &Gauge::default(),
@@ -225,7 +225,7 @@ impl Plan {
         let one = |(candidate, replica): (&Candidate, u64)| -> Result<Run, Failure> {
             let Candidate { text, queue, .. } = candidate;
             let mut reported = (0, 0);
-            let progress = |progress| meeting.tell(progress, &mut reported);
+            let progress = |progress| joint_progress.tell(progress, &mut reported);
             let results = candidate
                 .scenario
                 .run(scenario.seed + replica, progress)

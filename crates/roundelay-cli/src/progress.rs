@@ -175,13 +175,13 @@ impl Drop for SimulatedTime {
 }
 
 /// The progress of parallel runs, taken together.
-pub(crate) struct Meeting {
+pub(crate) struct JointProgress {
     bar: Option<SimulatedTime>,
     gauge: Gauge,
     events: AtomicU64,
 }
 
-impl Meeting {
+impl JointProgress {
     /// For `runs` runs, each until `end`. With a bar if `shown`.
     pub(crate) fn new(end: Duration, runs: u64, gauge: &Gauge, shown: bool) -> Self {
         gauge.start(whole(end, runs));

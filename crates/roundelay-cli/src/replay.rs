@@ -21,7 +21,7 @@ use roundelay_sim::scenario::{Measures, Progress, Scenario};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::outputs::{files_of, finish_all};
-use crate::progress::Meeting;
+use crate::progress::JointProgress;
 use crate::scenario::{Read, check_length};
 use crate::terminal::{self, print};
 use crate::threads::in_pool;
@@ -192,7 +192,7 @@ fn replays(
         candidates,
         threshold: arguments.threshold,
         keeps_packets: arguments.outputs.has("parquet"),
-        meeting: arguments.runs.meeting(window, all, &host.gauge),
+        joint_progress: arguments.runs.joint_progress(window, all, &host.gauge),
     };
     let one = |replica: u64| -> Result<Run, ReplayError> {
         let began = Instant::now();
@@ -228,14 +228,14 @@ struct Replaying<'a> {
     threshold: Option<Duration>,
     /// Whether schedules and outputs stay in memory, for `--parquet`.
     keeps_packets: bool,
-    meeting: Meeting,
+    joint_progress: JointProgress,
 }
 
 impl Replaying<'_> {
     /// Reports one run's progress.
     fn progress(&self) -> impl FnMut(Progress) + '_ {
         let mut reported = (0, 0);
-        move |progress| self.meeting.tell(progress, &mut reported)
+        move |progress| self.joint_progress.tell(progress, &mut reported)
     }
 
     /// Records the schedule that the scenario gives with a seed.

@@ -7,7 +7,7 @@ use roundelay::Duration;
 use roundelay_trace::arguments::whole;
 
 use crate::failure::Failure;
-use crate::progress::{Gauge, Meeting};
+use crate::progress::{Gauge, JointProgress};
 
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
@@ -52,7 +52,7 @@ impl Runs {
 
     /// Shared progress for `runs` runs, each until `end`. No bar with `--quiet` or without a
     /// terminal.
-    pub(crate) fn meeting(&self, end: Duration, runs: u64, gauge: &Gauge) -> Meeting {
-        Meeting::new(end, runs, gauge, !self.quiet && io::stderr().is_terminal())
+    pub(crate) fn joint_progress(&self, end: Duration, runs: u64, gauge: &Gauge) -> JointProgress {
+        JointProgress::new(end, runs, gauge, !self.quiet && io::stderr().is_terminal())
     }
 }

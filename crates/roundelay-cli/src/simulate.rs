@@ -228,10 +228,12 @@ fn replicas(
     host: &Host,
 ) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
-    let meeting = arguments.runs.meeting(scenario.duration, runs, &host.gauge);
+    let joint_progress = arguments
+        .runs
+        .joint_progress(scenario.duration, runs, &host.gauge);
     let one = |replica: u64| {
         let mut reported = (0, 0);
-        let progress = |progress| meeting.tell(progress, &mut reported);
+        let progress = |progress| joint_progress.tell(progress, &mut reported);
         if replica == 0 {
             first_run.run(scenario, progress)
         } else {

@@ -195,6 +195,7 @@ pub fn check_run(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<Chec
     let arena = Arena::scattered(discipline.build_by_handle(Seed::new(seed))?, SLOT_BITS);
     let (by_handle, _) = run.audit(Way::ByHandle, arena, &[])?;
     run.equal(Way::ByHandle, &events, &by_handle)?;
+    // A refused call leaves the scheduler as before, unless it does a timer's work.
     if !discipline.has_timer() {
         let (without, _) = run.audit(
             Way::WithoutRefused,
@@ -203,6 +204,7 @@ pub fn check_run(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<Chec
         )?;
         run.equal(Way::WithoutRefused, &accepted(&events), &without)?;
     }
+    // `audit` makes the calls twice.
     Ok(Checked::of(2 * run.operations.len(), &events))
 }
 

@@ -317,6 +317,9 @@ impl<'a> Reader<'a> {
                         "{address} is an address of the other version of IP"
                     ));
                 }
+                // An empty prefix matches any packet, even of the other version. As a test it would
+                // match one version only, so it becomes a test only if the filter has already said
+                // the version.
                 if prefix > 0 || self.family == Some(is_ipv4) {
                     self.groups.push(vec![match field {
                         "src" => Test::Source(address, prefix),

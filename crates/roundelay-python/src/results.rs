@@ -298,10 +298,11 @@ pub(crate) fn simulate(
     Ok(Outcome(Form::Ran(Box::new(ran))))
 }
 
-/// `roundelay replay` with these words. `controls`: as in `simulate`.
+/// `roundelay replay` with these words. `given` is a scenario as text, in place of the file `-`, and
+/// `controls` are congestion controls by the names of their sources.
 ///
 /// # Errors
-/// The command's failure.
+/// The command's failure, or the exception of a congestion control.
 #[pyfunction]
 #[pyo3(signature = (words, given, controls, progress = None))]
 pub(crate) fn replay(

@@ -549,6 +549,8 @@ impl Bbr3 {
             if self.probes_bandwidth() && !is_app_limited {
                 self.advance_rates();
             }
+            // The last probe ended early, only because the one before had lost too much. It lost
+            // little, so the next one starts at once.
             if self.probes_bandwidth() && self.was_precautionary && !self.was_too_high {
                 self.start_refill();
                 return true;

@@ -184,14 +184,16 @@ impl Sender {
             return true;
         }
         self.scoreboard.acknowledge(segment.acknowledgement);
-        let counts = !segment.flags.has(Flags::OUT_OF_BAND);
-        let mut news = 0;
+        // What RC3's tail has sent may arrive much later than the window's segments, so it is no
+        // evidence.
+        let is_evidence = !segment.flags.has(Flags::OUT_OF_BAND);
+        let mut new_bytes = 0;
         for (start, end) in segment.selective() {
-            news += self.scoreboard.arrive(start, end, counts);
-            self.note_early(start, end);
+            new_bytes += self.scoreboard.arrive(start, end, is_evidence);
+            self.note_early_data(start, end);
         }
         self.scoreboard.find_lost();
-        counts && news > 0
+        is_evidence && new_bytes > 0
     }
 
     fn on_new_data(&mut self, now: Instant, segment: &Segment) {

@@ -130,35 +130,39 @@ impl Scoreboard {
         self.pipe += u64::from(len);
     }
 
-    /// All bytes before `number` have arrived.
+    /// All bytes before `number` have arrived, so their segments leave.
     pub(crate) fn acknowledge(&mut self, number: u64) {
         while let Some(entry) = self.entries.front().filter(|entry| entry.end() <= number) {
             self.pipe -= entry.copies() * u64::from(entry.len);
+            let arrives_now = !entry.has_arrived;
+            // The segment lies at the frontier, which passes it.
             if self.frontier <= self.base {
                 self.frontier = self.base + 1;
                 self.arrived_beyond -= u64::from(entry.counts);
             }
-            if !entry.has_arrived {
+            if arrives_now {
                 self.newly_delivered += u64::from(entry.len);
             }
             if let Some(meter) = &mut self.meter {
-                if !entry.has_arrived {
+                if arrives_now {
                     meter.arrive(0, entry.len);
                 }
                 meter.pop();
             }
             if let Some(rack) = &mut self.rack {
-                if !entry.has_arrived {
+                if arrives_now {
                     rack.arrive(0, self.base, true);
                 }
                 rack.sacked -= u32::from(entry.counts);
                 rack.pop();
+                // Only RACK finds what `lost` counts.
                 self.lost -= u32::from(entry.is_lost);
             }
             self.entries.pop_front();
             self.base += 1;
         }
         self.retransmit = self.retransmit.max(self.base);
+        // A receiver may acknowledge a part of a segment.
         self.trim(number);
     }
 

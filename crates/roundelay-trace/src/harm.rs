@@ -41,8 +41,10 @@ pub fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize
         Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
         Kind::Acknowledgements => {
             let is_stream = outcome.drops.total() >= A_STREAM;
-            let without = if is_stream { LONGEST_RETRY } else { 0.0 };
-            wait(outcome, without) + retries(result.flows[flow].data_loss)
+            // Without any acknowledgement the sender stands still, unless these were a connection's
+            // last few.
+            let if_none_arrives = if is_stream { LONGEST_RETRY } else { 0.0 };
+            wait(outcome, if_none_arrives) + retries(result.flows[flow].data_loss)
         }
         Kind::Call | Kind::Dns | Kind::Web | Kind::Other => {
             wait(outcome, 0.0) + retries(outcome.loss)
@@ -50,9 +52,9 @@ pub fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize
     }
 }
 
-/// The 99th percentile of delay, or `without` if nothing gets through.
-fn wait(outcome: &Outcome, without: f64) -> f64 {
-    outcome.delay.map_or(without, |delay| delay.p99)
+/// The 99th percentile of delay, or `if_none_arrives` if nothing gets through.
+fn wait(outcome: &Outcome, if_none_arrives: f64) -> f64 {
+    outcome.delay.map_or(if_none_arrives, |delay| delay.p99)
 }
 
 /// A flow may lack this many bytes to its fair share without harm, because packets cannot be

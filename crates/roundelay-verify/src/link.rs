@@ -372,7 +372,7 @@ impl LinkState {
             format!("{} drops no packet as {}", self.record.queue, reason.name())
         })?;
         match reason {
-            DropReason::Early => self.has_onset(dropped, now),
+            DropReason::Early => self.can_drop_early(dropped, now),
             DropReason::Refused => self.can_refuse(place, dropped, longest, now),
             DropReason::Full | DropReason::PushedOut => self.can_make_room(reason, dropped, now),
         }
@@ -460,8 +460,9 @@ impl LinkState {
         )
     }
 
-    /// Checks by the queue's history that the discipline may signal now.
-    fn has_onset(&self, dropped: Waiting, now: u64) -> Check {
+    /// Checks that the discipline can drop the packet early, by the condition that it states
+    /// ([`Onset`]).
+    fn can_drop_early(&self, dropped: Waiting, now: u64) -> Check {
         let queue = &self.record.queue;
         match self.onset().unwrap_or(Onset::Unknown) {
             Onset::Unknown => Ok(()),
@@ -749,7 +750,7 @@ mod tests {
         };
         for (bound, is_fine) in [(2048.0, true), (2047.0, true), (2046.9, false)] {
             state.average.bound = bound;
-            assert_eq!(state.has_onset(dropped, 0).is_ok(), is_fine, "{bound}");
+            assert_eq!(state.can_drop_early(dropped, 0).is_ok(), is_fine, "{bound}");
         }
     }
 }

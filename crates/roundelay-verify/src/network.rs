@@ -477,14 +477,15 @@ impl NetworkState {
             .into_iter()
             .find(|known| known.name() == reason);
         let reason = known.ok_or_else(|| format!("'{reason}' is no reason to drop a packet"))?;
-        // After a fault the queue may hold struck packets.
-        let is_known = self.struck.is_empty();
+        // After a fault the real queue may hold packets that are struck out here, so a reason cannot
+        // be judged.
+        let knows_queue = self.struck.is_empty();
         let flow = self.packet(packet)?.flow;
         let longest = self.flows.get(&flow).and_then(|flow| flow.longest);
         let (state, place, checks) = self.queue(packet, link)?;
         state.does_not_rest(now, checks)?;
         state.holds(now, true)?;
-        if is_known {
+        if knows_queue {
             state.has_reason(reason, place, longest, now)?;
         }
         state.leave_queue(place, now, true);

@@ -45,8 +45,8 @@ impl Distinctions<'_> {
         if have_classes { self.rules } else { &[] }
     }
 
-    /// Why the weights get no classes and filters, if so. Told apart by code point, flows have classes
-    /// of their own.
+    /// Why the commands set no weights, or None if they do. Not for flows by code point, because each
+    /// code point has a class of its own.
     pub(super) fn lost_weights(&self, discipline: &AnyDiscipline) -> Option<String> {
         let default = self.code_points.default;
         let mut sum = u64::from(CLASSES) * u64::from(default);

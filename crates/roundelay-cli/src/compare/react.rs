@@ -25,7 +25,7 @@ use crate::applications::setting::Setting;
 use crate::applications::sources::Member;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::progress::Meeting;
+use crate::progress::JointProgress;
 use crate::runs::Runs;
 use crate::scenario::Read;
 use crate::threads::in_pool;
@@ -207,7 +207,7 @@ impl Case<'_> {
         };
         let replicas = runs.count(arguments.seed)? as usize;
         let all = replicas as u64 * (options.specs.len() as u64 + 1);
-        let meeting = runs.meeting(stage.scenario.duration, all, &host.gauge);
+        let joint_progress = runs.joint_progress(stage.scenario.duration, all, &host.gauge);
 
         let fairest = QueueSpec {
             discipline: FAIREST
@@ -222,7 +222,12 @@ impl Case<'_> {
             let every = (0..replicas).into_par_iter();
             every
                 .map(|replica| {
-                    stage.run(&fair, replica, Witness::new(options.rate, flows), &meeting)
+                    stage.run(
+                        &fair,
+                        replica,
+                        Witness::new(options.rate, flows),
+                        &joint_progress,
+                    )
                 })
                 .collect()
         })?;
@@ -249,7 +254,7 @@ impl Case<'_> {
                 lanes
                     .into_par_iter()
                     .map(|(number, replica, scenario, witness)| {
-                        let witness = stage.run(&scenario, replica, witness, &meeting)?;
+                        let witness = stage.run(&scenario, replica, witness, &joint_progress)?;
                         let result = witness.result(&reference, &replay.disciplines[number]);
                         Ok((number, result.map_err(Failure::run)?))
                     })
@@ -328,18 +333,20 @@ impl<'a> Stage<'a> {
         Ok(scenario)
     }
 
+    /// Simulates one replica. The witness measures what happens at the link, and the progress is
+    /// added to that of the other replicas.
     fn run(
         &self,
         scenario: &Scenario,
         replica: usize,
         witness: Witness,
-        meeting: &Meeting,
+        joint_progress: &JointProgress,
     ) -> Result<Witness, Failure> {
         let mut probe = AtLink::new(self.link, &self.numbers, witness);
         let mut reported = (0, 0);
         let seed = scenario.seed + replica as u64;
         let ran = scenario.run_with(seed, &mut probe, |progress| {
-            meeting.tell(progress, &mut reported);
+            joint_progress.tell(progress, &mut reported);
         });
         if self.host.stop.is_requested() {
             return Err(Failure::stopped());

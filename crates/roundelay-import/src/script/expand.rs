@@ -279,6 +279,8 @@ impl Values<'_> {
         if rest.is_empty() {
             return self.variable(name);
         }
+        // With a colon, an empty value counts as none. `: ${NAME:=value}` also assigns, see
+        // `default_of` of the machine.
         for sign in [":-", "-", ":=", "="] {
             if let Some(default) = rest.strip_prefix(sign) {
                 let is_empty =
@@ -298,6 +300,9 @@ impl Values<'_> {
                     sign.starts_with(':') && self.variable(name).unwrap_or_default().is_empty();
                 if self.is_set(name) && !is_empty {
                     return self.text_inside(instead, depth);
+                }
+                if self.unknown.contains_key(name) {
+                    return self.variable(name);
                 }
                 return Ok(String::new());
             }

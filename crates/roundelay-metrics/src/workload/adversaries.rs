@@ -17,9 +17,11 @@ const HEAVY: u32 = 1022;
 /// A light flow (flow 0) alone sends `ahead` packets of a slot, as far ahead of V as rounding
 /// allows. Then a heavy, never ineligible flow arrives and crowds out the light flow, which still
 /// has packets of the lengths `behind`, until V is as far beyond the last one as rounding allows.
-/// No packet in `behind` should be longer than [`SLOT`]. `ahead` counts from 2.
+/// No packet in `behind` should be longer than [`SLOT`]. `ahead` is at least 2.
 pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
     let alone = u64::from(SLOT) * ahead as u64;
+    // The first packet is a byte shorter, so the later start times lie a byte before the end of a
+    // slot, where rounding down takes the most.
     let lengths = Lengths::Listed(
         [
             &[SLOT - 1],

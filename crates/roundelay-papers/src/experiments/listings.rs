@@ -217,7 +217,7 @@ impl Run {
             }
         }
         Ok(Self {
-            b_wfi: largest_b_wfi(&traffic, checked.listings(), &lags),
+            b_wfi: largest_over_theorem_1(&traffic, checked.listings(), &lags),
             broken,
         })
     }
@@ -229,7 +229,9 @@ impl Run {
     }
 }
 
-fn largest_b_wfi(traffic: &SaturatedBursts, listings: &QfqListings, lags: &Lags) -> f64 {
+/// The largest B-WFI over its bound. Theorem 1: B-WFI <= phi (3 sigma_i + 2 L), both sides divided
+/// by phi here.
+fn largest_over_theorem_1(traffic: &SaturatedBursts, listings: &QfqListings, lags: &Lags) -> f64 {
     let lengths = traffic.shares().iter().map(|(_, len)| *len);
     let longest = lengths.max().unwrap_or(0);
     let mut largest = 0.0_f64;

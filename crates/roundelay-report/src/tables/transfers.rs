@@ -18,6 +18,7 @@ pub const TRANSFERS: TableOf<Simulated> = TableOf {
 
 fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let names = &simulated.node_names;
+    // A batch without rows comes first: it tells the columns.
     each(
         Rows {
             seed: 0,

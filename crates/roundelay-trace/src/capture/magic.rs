@@ -94,7 +94,7 @@ fn describe(head: &[u8], name: &str) -> String {
     if let Some((_, what, command)) = KNOWN.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return with_advice(what, *command, name);
     }
-    if let Some(text) = as_text(head) {
+    if let Some(text) = start_of_text(head) {
         return format!("text that starts with {text:?}");
     }
     let first: Vec<String> = head
@@ -114,8 +114,11 @@ fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The first line, if the whole of it is text.
-fn as_text(head: &[u8]) -> Option<String> {
+/// Letters of a text that a message shows.
+const SHOWN: usize = 30;
+
+/// The start of the first line, for a message, if all of `head` is text.
+fn start_of_text(head: &[u8]) -> Option<String> {
     let is_text = head
         .iter()
         .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
@@ -128,5 +131,5 @@ fn as_text(head: &[u8]) -> Option<String> {
         Err(_) => return None,
     };
     let line = text.lines().next().filter(|_| is_text)?;
-    Some(line.chars().take(30).collect())
+    Some(line.chars().take(SHOWN).collect())
 }

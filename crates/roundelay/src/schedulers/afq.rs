@@ -157,14 +157,16 @@ impl<T> Afq<T> {
         self.decisions
     }
 
-    /// An unknown flow joins with weight 1.
+    /// Queues a packet. The first packet of an idle flow makes the flow wait for a turn. An unknown
+    /// flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = packet.flow.index();
         let flow = self.flows.record(number);
         if flow.weight == 0 {
             flow.weight = FlowConfig::DEFAULT.weight;
         }
-        if self.flows.push(packet) {
+        let was_idle = self.flows.push(packet);
+        if was_idle {
             self.await_turn(number);
         }
     }

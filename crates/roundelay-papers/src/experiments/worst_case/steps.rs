@@ -52,10 +52,12 @@ struct Shadow {
     waiting: std::collections::VecDeque<u32>,
 }
 
+/// V and the flows' virtual times, computed from arrivals and departures alone, apart from the
+/// discipline.
 #[derive(Debug, Clone)]
 pub(super) struct Shadows {
     rounding: Rounding,
-    now: f64,
+    virtual_time: f64,
     total_weight: f64,
     flows: Vec<Shadow>,
 }
@@ -73,7 +75,7 @@ impl Shadows {
         }
         Self {
             rounding,
-            now: 0.0,
+            virtual_time: 0.0,
             total_weight: load.total_weight() as f64,
             flows,
         }
@@ -81,7 +83,7 @@ impl Shadows {
 
     /// Eq. 2 and 3.
     pub(super) fn step(&mut self, event: &Event) {
-        let now = self.now;
+        let virtual_time = self.virtual_time;
         let flow = &mut self.flows[event.flow];
         let is_newly_backlogged = event.kind == EventKind::Arrival && flow.waiting.is_empty();
         match event.kind {
@@ -91,7 +93,7 @@ impl Shadows {
         if event.kind == EventKind::Departure || is_newly_backlogged {
             // Eq. 2: S = max(V, F) for a newly backlogged flow, else F. Then F = S + l / phi.
             flow.start = if is_newly_backlogged {
-                now.max(flow.finish)
+                virtual_time.max(flow.finish)
             } else {
                 flow.finish
             };
@@ -102,7 +104,7 @@ impl Shadows {
         }
         // Eq. 3: V grows by the service, and jumps to the backlogged flows' first start time.
         if event.kind == EventKind::Departure {
-            self.now += f64::from(event.len) / self.total_weight;
+            self.virtual_time += f64::from(event.len) / self.total_weight;
         }
         let mut first = f64::INFINITY;
         for flow in &self.flows {
@@ -111,14 +113,14 @@ impl Shadows {
             }
         }
         if first.is_finite() {
-            self.now = self.now.max(first);
+            self.virtual_time = self.virtual_time.max(first);
         }
     }
 
     /// True if a flow's head packet is eligible: its rounded start is not after V.
     #[cfg(test)]
     fn is_eligible(&self, flow: usize) -> bool {
-        self.rounding.start(&self.flows[flow]) <= self.now + 1e-6
+        self.rounding.start(&self.flows[flow]) <= self.virtual_time + 1e-6
     }
 }
 
@@ -159,7 +161,7 @@ impl Line {
         format!(
             "{micros:.3} us: flow {flow_number} {verb} {packets}, {} bytes | V {:.1}, S {:.1}, F \
              {:.1} | lag {:.0} of {bound:.0} bytes",
-            self.bytes, shadows.now, flow.start, flow.finish, self.lag
+            self.bytes, shadows.virtual_time, flow.start, flow.finish, self.lag
         )
     }
 }
