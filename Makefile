@@ -118,8 +118,8 @@ release: release-fetch ## the files of a release in target/release-files, tested
 release-fetch: $(MATURIN) setup-musl ## all that `make release` needs from a network
 	cargo fetch --locked
 
-# $(call one_of,LIST,PACKAGE): this package's lines of a list with hashes.
-one_of = awk '/^$(2)==/ {wanted = 1} wanted {print} !/\\$$/ {wanted = 0}' $(1)
+# $(call one_of,LIST,PACKAGE): this package's lines of a list with hashes. Without these, a line that pip refuses.
+one_of = awk '/^$(2)==/ {wanted = 1} wanted {print; found = 1} !/\\$$/ {wanted = 0} END {if (!found) print "no-such-package==0"}' $(1)
 $(MATURIN): crates/roundelay-python/requirements.txt
 	python3 -m venv $(TOOLS)/maturin || { $(INSTALL) python3-venv && python3 -m venv $(TOOLS)/maturin; }
 	$(TOOLS)/maturin/bin/pip install --quiet --no-deps --require-hashes -r <($(call one_of,$<,maturin))

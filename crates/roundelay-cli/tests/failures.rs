@@ -248,6 +248,10 @@ fn faults_of_files_have_file_line_owner_and_key() {
             "cbrr",
         ),
     ];
+    let queue = format!("{SCENARIO}[queue]\ncore = 'fq_codel target x'\n");
+    let rows =
+        rows.into_iter()
+            .chain([(simulate(&queue, &[]), Some(12), (None, "queue.core"), "x")]);
     for (failure, line, (owner, key), given) in rows {
         let fault = failure.fault();
         assert_eq!(

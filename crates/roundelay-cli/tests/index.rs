@@ -125,8 +125,8 @@ burst wait for each other in addition. At the link's rate a packet of each flow 
 **Instructions** are those to enqueue and dequeue one packet, with storage and the flow's queue, for 512 flows of equal weights, bursts of 5 packets a flow and lengths of 1000 bytes. `make costs` counts
 them under valgrind, and finds the same in every run, and nearly the same on other machines of this kind. The load stays below the disciplines' own limits. `roundelay bench` measures time and
 cache misses.\n
-**Tests.** Beside the tests on its page, every discipline runs in `tests/conformance` (nothing is lost, flows keep their order, nothing idles, memory), `tests/small_worlds.rs` (every sequence of a few calls) and
-the fuzzer `schedulers`.\n"
+**Tests.** Beside the tests on its page, every discipline runs in `tests/conformance` (nothing is lost, flows keep their order, nothing idles,
+memory), `tests/small_worlds.rs` (every sequence of a few calls) and the fuzzer `schedulers`.\n"
 }
 
 /// `ROUNDELAY_WRITE=1` rewrites the page (`make index`).

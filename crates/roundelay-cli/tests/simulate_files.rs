@@ -239,7 +239,7 @@ fn what_is_no_log_is_a_wrong_use() {
         ),
         (
             &text.replacen(r#""event":"send""#, r#""event":"sent""#, 1),
-            ": unknown value `sent`",
+            ": unknown variant `sent`",
         ),
         (
             &text.replacen(r#""rate":"#, r#""rate":-"#, 1),

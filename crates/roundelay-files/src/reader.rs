@@ -139,14 +139,10 @@ impl<'a> Reader<'a> {
 
     /// Adds the key to a fault, and the named table that has the key.
     fn keyed(&self, path: &str, fault: Fault) -> Fault {
-        let fault = match path {
-            "" => fault,
-            path => fault.with_key(path),
-        };
-        match self.positions.owner(path) {
-            Some(owner) => fault.with_owner(owner),
-            None => fault,
+        if path.is_empty() {
+            return fault;
         }
+        fault.at_path(path, self.positions.owner(path))
     }
 
     /// Adds the file's name and line to a fault at a location in the text.
@@ -233,22 +229,22 @@ impl<'a> Reader<'a> {
         let after_key = message.strip_prefix(key);
         let names_key = after_key.is_some_and(|rest| rest.starts_with([' ', ':']));
         let needs_key = place.is_of_value && !names_key && !message.contains(" field `");
-        let written = place.written;
+        let written = &place.written;
         // Our own faults pass through serde as text, so we take them from where they were left.
         let fault = match (carried::take(message), SerdeMessage::of(message)) {
             // If a fault has only a range, that range is about the value as written.
             (Some(fault), _) if fault.given().is_none() && !names_key => fault
                 .behind(format_args!("{key} {written}: "))
-                .with_given(unquoted(&written)),
+                .with_given(unquoted(written)),
             (Some(fault), _) => behind_key(fault, key, needs_key),
             (None, SerdeMessage::OtherKind(expected)) => {
-                let expected = in_words(key, expected, place.is_listed);
-                Fault::expected(&written, expected)
+                let expected = in_words(&place.header(), expected, place.is_listed);
+                Fault::expected(written, expected)
                     .behind(format_args!("{key} "))
-                    .with_given(unquoted(&written))
+                    .with_given(unquoted(written))
             }
             (None, SerdeMessage::Expected(legal)) => {
-                let fault = Fault::wanted(legal).with_given(unquoted(&written));
+                let fault = Fault::wanted(legal).with_given(unquoted(written));
                 behind_key(fault, key, needs_key)
             }
             (None, SerdeMessage::Missing) => {
@@ -321,6 +317,19 @@ struct KeyAt<'a> {
     is_of_value: bool,
     /// What the file says there, cut for messages.
     written: String,
+}
+
+impl KeyAt<'_> {
+    /// The path as a table's header has it: `source.rate`.
+    fn header(&self) -> String {
+        let mut names = Vec::new();
+        for part in self.path.split('.') {
+            if part.parse::<usize>().is_err() {
+                names.push(part);
+            }
+        }
+        names.join(".")
+    }
 }
 
 /// Puts the key before the message, if the message does not have it.

@@ -111,20 +111,24 @@ fn right_value(table: &str, key: &str) -> Option<&'static str> {
 
 /// Serde's name for a type, in words that a file's author knows. If the value is in a list
 /// (`is_listed`), its key stands in double brackets.
-pub(crate) fn in_words(key: &str, expected: &str, is_listed: bool) -> String {
+pub(crate) fn in_words(header: &str, expected: &str, is_listed: bool) -> String {
     match expected {
         "a string" => "a text in quotes".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "f64" | "f32" => "a number".to_owned(),
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more".to_owned(),
+        "u8" => "a whole number, 0 to 255".to_owned(),
+        "u16" => "a whole number, 0 to 65535".to_owned(),
+        "u32" => "a whole number, 0 to 4294967295".to_owned(),
+        "u64" | "usize" => "a whole number, 0 or more".to_owned(),
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
-        "a sequence" => format!("a list in brackets, or tables headed [[{key}]]"),
+        "a sequence" => format!("a list in brackets, or tables headed [[{header}]]"),
         "a map" => "a table".to_owned(),
         _ if expected.starts_with("struct ") && is_listed => {
-            format!("a table headed [[{key}]]")
+            format!("a table headed [[{header}]]")
         }
         _ if expected.starts_with("struct ") => {
-            format!("a table, as in {key} = {{ .. }}, or headed [{key}]")
+            let key = header.rsplit('.').next().unwrap_or_default();
+            format!("a table, as in {key} = {{ .. }}, or headed [{header}]")
         }
         _ => expected.to_owned(),
     }

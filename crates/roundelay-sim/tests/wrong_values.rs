@@ -82,12 +82,13 @@ fn a_wrong_value_is_told_in_words_of_scenarios() {
             texts.push(fs::read_to_string(path).expect("a text"));
         }
     }
-    let wrong: Vec<Value> =
-        toml::from_str::<Table>("wrong = [-5, 5.5, 'x', [], {}, true, [[1]], { a = 1 }, ['x', 2]]")
-            .expect("TOML")["wrong"]
-            .as_array()
-            .expect("a list")
-            .clone();
+    let wrong: Vec<Value> = toml::from_str::<Table>(
+        "wrong = [-5, 5000000000, 5.5, 'x', [], {}, true, [[1]], { a = 1 }, ['x', 2]]",
+    )
+    .expect("TOML")["wrong"]
+        .as_array()
+        .expect("a list")
+        .clone();
     let mut refused = 0;
     for text in &texts {
         let file: Value = toml::from_str::<Table>(text).expect("TOML").into();

@@ -100,7 +100,7 @@ impl Sender {
     }
 
     /// Records a block of data beyond the data that the window has sent.
-    pub(crate) fn note_early(&mut self, start: u64, end: u64) {
+    pub(crate) fn note_early_data(&mut self, start: u64, end: u64) {
         if end > self.highest && end <= self.reach {
             self.early.insert(start.max(self.highest), end);
         }

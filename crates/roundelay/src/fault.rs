@@ -126,6 +126,15 @@ impl Fault {
         self
     }
 
+    /// The key of the value in a file, and the named table that has it, if one does. Whatever owner
+    /// the fault had before is not that of this key.
+    #[must_use]
+    pub fn at_path(mut self, path: &str, owner: Option<&str>) -> Self {
+        self.0.key = Some(path.to_owned());
+        self.0.owner = owner.map(str::to_owned);
+        self
+    }
+
     /// The fault with a text before its message: the value's key or owner. A file and line from
     /// before become part of the message.
     #[must_use]

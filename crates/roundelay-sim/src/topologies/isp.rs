@@ -538,10 +538,10 @@ mod tests {
         );
         assert_eq!(
             message(Isp {
-                hosts: 500_001,
+                hosts: 200_001,
                 ..plain()
             }),
-            "hosts: 500001 is not in the legal range 2 to 200000"
+            "hosts: 200001 is not in the legal range 2 to 200000"
         );
         let rate = message(Isp {
             slower_rate: mbit(1000),
