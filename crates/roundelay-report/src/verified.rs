@@ -88,7 +88,7 @@ pub fn faults_in_words(inspection: &Inspection) -> Option<String> {
         (true, _) => None,
         (false, 0) => Some(found),
         (false, wake) => {
-            let follow = in_number(wake, "line {that may follow|lines that may follow}");
+            let follow = in_number(wake, "{line that may follow|lines that may follow}");
             Some(format!("{found}, and {follow}"))
         }
     }
