@@ -181,6 +181,13 @@ class Generator:
         words = schema.get("description", "").replace("\n", " ").replace("`", "``")
         return textwrap.wrap(words, width)
 
+    def with_default(self, schema: dict) -> dict:
+        """The value with its default behind its description."""
+        if schema.get("default") in (None, [], {}):
+            return schema
+        words = f"{schema.get('description', '')} Default: {json.dumps(schema['default'])}."
+        return {**schema, "description": words}
+
     def table(self, name: str, schema: dict, key: str | None, base: str = "Table") -> None:
         self.exported.append(name)
         required = set(schema.get("required", []))
@@ -190,7 +197,7 @@ class Generator:
             python = in_python(each)
             if python != each:
                 renamed.append(f'"{python}": "{each}"')
-            fields += [f"    #: {line}" for line in self.text(value, 104)]
+            fields += [f"    #: {line}" for line in self.text(self.with_default(value), 104)]
             if each == key:
                 fields.append(f"    {python}: {self.type_of(value)} = field(default={json.dumps(value['const'])}, init=False)")
                 continue
@@ -198,8 +205,6 @@ class Generator:
             if made:
                 nested.append(f'"{python}": {made}')
             default = "" if each in required else " | None = None"
-            if "default" in value and value["default"] not in (None, [], {}):
-                fields.append(f"    #: Default: {json.dumps(value['default'])}.")
             fields.append(f"    {python}: {kind}{default}")
         about = self.text(schema) or [f"The table ``{name.lower()}``."]
         lines = ["@dataclass(kw_only=True)", f"class {name}({base}):", f'    """{about[0]}']

@@ -120,26 +120,19 @@ class Dumbbell(Table):
     """Senders, a bottleneck, receivers: ``s0``, ... behind ``left``, ``r0``, ... behind ``right``."""
 
     template: Literal["dumbbell"] = field(default="dumbbell", init=False)
-    #: Number of senders, and of receivers: 1 or more.
-    #: Default: 50.
+    #: Number of senders, and of receivers: 1 or more. Default: 50.
     pairs: int | None = None
-    #: Rate of the link between the routers.
-    #: Default: "5mbit".
+    #: Rate of the link between the routers. Default: "5mbit".
     rate: Rate | None = None
-    #: Delay of the link between the routers, one way.
-    #: Default: "10ms".
+    #: Delay of the link between the routers, one way. Default: "10ms".
     delay: Time | None = None
-    #: Rate of each access link.
-    #: Default: "100mbit".
+    #: Rate of each access link. Default: "100mbit".
     access_rate: Rate | None = None
-    #: Delay of each access link.
-    #: Default: "10ms".
+    #: Delay of each access link. Default: "10ms".
     access_delay: Time | None = None
-    #: Extra delay of sender ``i``: ``i`` times this.
-    #: Default: "0s".
+    #: Extra delay of sender ``i``: ``i`` times this. Default: "0s".
     access_delay_step: Time | None = None
-    #: Extra delay of each sender, drawn evenly from 0 to this by the seed of each run.
-    #: Default: "0s".
+    #: Extra delay of each sender, drawn evenly from 0 to this by the seed of each run. Default: "0s".
     access_delay_jitter: Time | None = None
 
 
@@ -148,20 +141,15 @@ class ParkingLot(Table):
     """A chain of bottlenecks: ``s0`` to ``k0`` over all, ``s1`` to ``k1`` over the first, and so on."""
 
     template: Literal["parking_lot"] = field(default="parking_lot", init=False)
-    #: Links between routers: 1 or more.
-    #: Default: 3.
+    #: Links between routers: 1 or more. Default: 3.
     hops: int | None = None
-    #: Rate of each link between routers.
-    #: Default: "10mbit".
+    #: Rate of each link between routers. Default: "10mbit".
     rate: Rate | None = None
-    #: Delay of each link between routers, one way.
-    #: Default: "10ms".
+    #: Delay of each link between routers, one way. Default: "10ms".
     delay: Time | None = None
-    #: Rate of each access link.
-    #: Default: "100mbit".
+    #: Rate of each access link. Default: "100mbit".
     access_rate: Rate | None = None
-    #: Delay of each access link.
-    #: Default: "1ms".
+    #: Delay of each access link. Default: "1ms".
     access_delay: Time | None = None
 
 
@@ -189,8 +177,7 @@ class Internet2(Table):
     template: Literal["internet2"] = field(default="internet2", init=False)
     #: Rates of access links.
     variant: Variant | None = None
-    #: Delays in percent of the paper's: 50 and 200 in its Figure 7.
-    #: Default: 100.
+    #: Delays in percent of the paper's: 50 and 200 in its Figure 7. Default: 100.
     delay_percent: int | None = None
 
 
@@ -204,38 +191,29 @@ class Isp(Table):
     """A random network like a provider's: ``host0``, ... from router to router."""
 
     template: Literal["isp"] = field(default="isp", init=False)
-    #: Core routers: 3 to 1,000.
-    #: Default: 83.
+    #: Core routers: 3 to 1,000. Default: 83.
     routers: int | None = None
     #: Links between core routers: from ``routers`` - 1, a tree, to one for each pair, and at most 200,000.
     #: Default: 131.
     links: int | None = None
-    #: Seed of all draws.
-    #: Default: 1.
+    #: Seed of all draws. Default: 1.
     graph_seed: int | None = None
-    #: Hosts, dealt out to the routers in turn: 2 to 200,000.
-    #: Default: 83.
+    #: Hosts, dealt out to the routers in turn: 2 to 200,000. Default: 83.
     hosts: int | None = None
-    #: Rate of links from edge routers to core routers.
-    #: Default: "1gbit".
+    #: Rate of links from edge routers to core routers. Default: "1gbit".
     access_rate: Rate | None = None
-    #: Rate of links from hosts to edge routers.
-    #: Default: "10gbit".
+    #: Rate of links from hosts to edge routers. Default: "10gbit".
     host_rate: Rate | None = None
-    #: Delay of both kinds of links.
-    #: Default: "1ms".
+    #: Delay of both kinds of links. Default: "1ms".
     access_delay: Time | None = None
-    #: The fraction of core links slower than ``access_rate``, rounded to a whole number of links.
-    #: Default: 0.5.
+    #: The fraction of core links slower than ``access_rate``, rounded to a whole number of links. Default:
+    #: 0.5.
     slower: Share | None = None
-    #: Maximum rate of these links: below ``access_rate``.
-    #: Default: "900mbit".
+    #: Maximum rate of these links: below ``access_rate``. Default: "900mbit".
     slower_rate: Rate | None = None
-    #: Minimum delay of a core link. Delays are drawn evenly.
-    #: Default: "1ms".
+    #: Minimum delay of a core link. Delays are drawn evenly. Default: "1ms".
     delay: Time | None = None
-    #: Maximum delay of a core link.
-    #: Default: "13ms".
+    #: Maximum delay of a core link. Default: "13ms".
     most_delay: Time | None = None
 
 
@@ -244,17 +222,13 @@ class FatTree(Table):
     """Switches with k ports: ``host0``, ... from pod to pod."""
 
     template: Literal["fat_tree"] = field(default="fat_tree", init=False)
-    #: Ports of a switch: even, 2 to 64.
-    #: Default: 4.
+    #: Ports of a switch: even, 2 to 64. Default: 4.
     k: int | None = None
-    #: Rate of all links.
-    #: Default: "10gbit".
+    #: Rate of all links. Default: "10gbit".
     rate: Rate | None = None
-    #: Delay of a link between switches.
-    #: Default: "1us".
+    #: Delay of a link between switches. Default: "1us".
     delay: Time | None = None
-    #: Delay of a host's link.
-    #: Default: "1us".
+    #: Delay of a host's link. Default: "1us".
     host_delay: Time | None = None
 
 
@@ -263,26 +237,19 @@ class LeafSpine(Table):
     """Racks under leaves, leaves under spines: ``host0``, ... from rack to rack."""
 
     template: Literal["leaf_spine"] = field(default="leaf_spine", init=False)
-    #: Racks: 1 or more.
-    #: Default: 9.
+    #: Racks: 1 or more. Default: 9.
     leaves: int | None = None
-    #: Spines: 1 or more. At most a million pairs of a leaf and a spine.
-    #: Default: 4.
+    #: Spines: 1 or more. At most a million pairs of a leaf and a spine. Default: 4.
     spines: int | None = None
-    #: Hosts in a rack: 1 or more.
-    #: Default: 16.
+    #: Hosts in a rack: 1 or more. Default: 16.
     hosts_per_leaf: int | None = None
-    #: Rate of a host's link.
-    #: Default: "10gbit".
+    #: Rate of a host's link. Default: "10gbit".
     host_rate: Rate | None = None
-    #: Rate of a link between leaf and spine.
-    #: Default: "40gbit".
+    #: Rate of a link between leaf and spine. Default: "40gbit".
     rate: Rate | None = None
-    #: Delay of a link between leaf and spine.
-    #: Default: "200ns".
+    #: Delay of a link between leaf and spine. Default: "200ns".
     delay: Time | None = None
-    #: Delay of a host's link.
-    #: Default: "200ns".
+    #: Delay of a host's link. Default: "200ns".
     host_delay: Time | None = None
 
 
@@ -307,24 +274,19 @@ class TopologyFile(Table):
     format: Format | None = None
     #: The second file, for formats with two files: Rocketfuel's latencies, the UPS authors' hosts.
     second: str | None = None
-    #: Rate of links without a rate.
-    #: Default: "10gbit".
+    #: Rate of links without a rate. Default: "10gbit".
     rate: Rate | None = None
-    #: Delay of links without a delay and without coordinates of both ends.
-    #: Default: "1ms".
+    #: Delay of links without a delay and without coordinates of both ends. Default: "1ms".
     delay: Time | None = None
     #: Hosts to attach to each router: ``host0``, ``host1``, ... from router to router. With 0, and no hosts in
-    #: the file, nodes with one neighbour are the hosts.
-    #: Default: 1.
+    #: the file, nodes with one neighbour are the hosts. Default: 1.
     hosts_per_router: int | None = None
-    #: Rate of an attached host's link.
-    #: Default: "1gbit".
+    #: Rate of an attached host's link. Default: "1gbit".
     access_rate: Rate | None = None
-    #: Delay of an attached host's link.
-    #: Default: "1ms".
+    #: Delay of an attached host's link. Default: "1ms".
     access_delay: Time | None = None
-    #: Unit of delays in ``topo.txt``: a millisecond or, as for the long-lived flows, a microsecond.
-    #: Default: "1ms".
+    #: Unit of delays in ``topo.txt``: a millisecond or, as for the long-lived flows, a microsecond. Default:
+    #: "1ms".
     delay_unit: Time | None = None
 
 
@@ -395,8 +357,7 @@ class TreeNode(Table):
     ul: str | None = None
     #: Flows for this leaf, as in "dscp ef".
     flows: Sequence[str] | None = None
-    #: Whether flows without a matching rule go to this leaf.
-    #: Default: false.
+    #: Whether flows without a matching rule go to this leaf. Default: false.
     default: bool | None = None
 
 
@@ -433,8 +394,7 @@ class Node(Table):
 
     #: Name of the node.
     name: str
-    #: Whether the node sends and receives. Routers only forward.
-    #: Default: false.
+    #: Whether the node sends and receives. Routers only forward. Default: false.
     host: bool | None = None
 
 
@@ -458,15 +418,13 @@ class Link(Table):
     #: the link delivers a full packet, as mahimahi's mm-link reads it, or a model, as in ``wifi stations 5``
     #: or ``lte rate 10mbit``.
     link_trace: str | None = None
-    #: Propagation delay: 0 if left out.
-    #: Default: "0s".
+    #: Propagation delay: 0 if left out. Default: "0s".
     delay: Time | None = None
     #: Maximum extra delay, drawn evenly for each packet; packets keep their order.
     jitter: Time | None = None
     #: The fraction of packets lost on the wire.
     loss: Share | None = None
-    #: Whether the link goes only from ``from`` to ``to``.
-    #: Default: false.
+    #: Whether the link goes only from ``from`` to ``to``. Default: false.
     one_way: bool | None = None
     #: Link class; by default ``host`` for links from a host, ``edge`` for links to a host, else ``core``.
     class_: LinkClass | None = None
@@ -545,24 +503,19 @@ class Meter(Table):
     """Measurements on request, and counted transfers. Each measurement costs memory and time."""
 
     #: Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio, startup
-    #: latency; starved flows and ranks.
-    #: Default: false.
+    #: latency; starved flows and ranks. Default: false.
     flows: bool | None = None
     #: B-WFI and T-WFI of each flow and Jain's index while backlogged, at core links, or at edge links if there
-    #: is no core.
-    #: Default: false.
+    #: is no core. Default: false.
     wfi: bool | None = None
-    #: Flows with less than this fraction of their fair share are starved: above 0, below 1.
-    #: Default: 0.1.
+    #: Flows with less than this fraction of their fair share are starved: above 0, below 1. Default: 0.1.
     starved_below: float | None = None
-    #: A list of all counted transfers: 104 bytes each.
-    #: Default: false.
+    #: A list of all counted transfers: 104 bytes each. Default: false.
     transfers: bool | None = None
     #: Transfers count if they start at the first of these times or later and before the second; for bursts, so
     #: do the packets' delays. Left out: from the warm-up to the end.
     started: Sequence[Time] | None = None
-    #: When a transfer is complete.
-    #: Default: "delivered".
+    #: When a transfer is complete. Default: "delivered".
     complete: Completion | None = None
     #: The largest transfers of each size class in bytes, rising; larger transfers are a class of their own.
     #: Left out: powers of ten.
@@ -602,8 +555,8 @@ class Objective(Table):
     #: The discipline to compare LSTF with. Left out: sjf for completion, fifo_plus for tail, wf2q_plus for
     #: weighted-fairness, edf for deadline, else packet_fq.
     specialist: Queue | None = None
-    #: How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below 1.
-    #: Default: 0.05.
+    #: How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below 1. Default:
+    #: 0.05.
     threshold: Share | None = None
 
 
@@ -630,8 +583,7 @@ class EdgeCodel(Table):
     refresh: Time | None = None
     #: Signal rate when packets wait too long again.
     resume: Resume | None = None
-    #: Whether packets are marked instead of dropped: needs ``tcp = { ecn = true }``.
-    #: Default: false.
+    #: Whether packets are marked instead of dropped: needs ``tcp = { ecn = true }``. Default: false.
     mark: bool | None = None
 
 
@@ -656,17 +608,13 @@ class EverySource(Table):
     to: OneOrMany | None = None
     #: Which host sends to which.
     pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
+    #: Sources for each pair. Default: 1.
     count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
+    #: When the first source starts. Default: "0s".
     start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
+    #: Time between the starts of consecutive sources. Default: "0s".
     start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
+    #: Extra delay of each start, drawn evenly from 0 to this. Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -694,8 +642,7 @@ class Cbr(EverySource):
     kind: Literal["cbr"] = field(default="cbr", init=False)
     #: Rate, headers included.
     rate: Rate
-    #: Bytes of a packet: 1 to 65,535.
-    #: Default: 1000.
+    #: Bytes of a packet: 1 to 65,535. Default: 1000.
     packet_len: PacketBytes | None = None
     #: Gaps between packets.
     gaps: Gaps | None = None
@@ -714,8 +661,7 @@ class Poisson(EverySource):
     kind: Literal["poisson"] = field(default="poisson", init=False)
     #: Mean rate, headers included.
     rate: Rate
-    #: Bytes of a packet: 1 to 65,535.
-    #: Default: 1000.
+    #: Bytes of a packet: 1 to 65,535. Default: 1000.
     packet_len: PacketBytes | None = None
     #: Distribution of packet lengths.
     lengths: Lengths | None = None
@@ -736,8 +682,7 @@ class OnOff(EverySource):
     on: Time
     #: Mean off-time: 1 ns to 1 day.
     off: Time
-    #: Bytes of a packet: 1 to 65,535.
-    #: Default: 1000.
+    #: Bytes of a packet: 1 to 65,535. Default: 1000.
     packet_len: PacketBytes | None = None
     #: Shape of Pareto times: above 1, to 100.
     shape: float | None = None
@@ -750,8 +695,7 @@ class Voip(EverySource):
     """Speech: fifty packets a second in talkspurts."""
 
     kind: Literal["voip"] = field(default="voip", init=False)
-    #: Bytes of a packet: 1 to 65,535. 200: G.711 with headers.
-    #: Default: 200.
+    #: Bytes of a packet: 1 to 65,535. 200: G.711 with headers. Default: 200.
     packet_len: PacketBytes | None = None
     #: Number of packets. Left out: no end.
     packets: int | None = None
@@ -764,8 +708,7 @@ class Burst(EverySource):
     kind: Literal["burst"] = field(default="burst", init=False)
     #: Bytes of the flow: 1 to 2^40.
     size: Bytes
-    #: Bytes of a packet: 1 to 65,535; the last packet has the rest.
-    #: Default: 1000.
+    #: Bytes of a packet: 1 to 65,535; the last packet has the rest. Default: 1000.
     packet_len: PacketBytes | None = None
 
 
@@ -914,17 +857,15 @@ class Talk(Table):
     #: closed before, this one waits no longer.
     after: Awaited | None = None
     #: When the client opens the connection, counted from the source's start, or from the arrival of the
-    #: message in ``after``.
-    #: Default: "0s".
+    #: message in ``after``. Default: "0s".
     start: Time | None = None
-    #: Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
-    #: Default: "0s".
+    #: Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives. Default:
+    #: "0s".
     round_trip: Time | None = None
     #: When the client closes the connection, whatever is outstanding, counted from where ``start`` counts.
     #: Left out: it ends with its last message.
     until: Time | None = None
-    #: Whether the two ends write without waiting for each other.
-    #: Default: false.
+    #: Whether the two ends write without waiting for each other. Default: false.
     concurrent: bool | None = None
 
 
@@ -971,11 +912,9 @@ class WebPage(EverySource):
     objects: int
     #: Mean of the exponential time from a page to the next request: 1 ns to 1 day.
     think: Time
-    #: Parallel connections: 1 to 256. Browsers have 6 to a host.
-    #: Default: 6.
+    #: Parallel connections: 1 to 256. Browsers have 6 to a host. Default: 6.
     connections: int | None = None
-    #: Bytes of a request: 1 to 2^40.
-    #: Default: "400b".
+    #: Bytes of a request: 1 to 2^40. Default: "400b".
     request: Bytes | None = None
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
@@ -1010,15 +949,13 @@ class Arrivals(EverySource):
     link_rate: Rate
     #: Distribution of flow sizes.
     sizes: SizesSpec
-    #: Whether sizes between the points occur, too.
-    #: Default: false.
+    #: Whether sizes between the points occur, too. Default: false.
     interpolated: bool | None = None
     #: Hosts that send no flows to each other.
     apart: Apart | None = None
     #: Transport of the flows.
     transport: Transport | None = None
-    #: Bytes of a packet of a burst: 1 to 65,535.
-    #: Default: 1460.
+    #: Bytes of a packet of a burst: 1 to 65,535. Default: 1460.
     packet_len: PacketBytes | None = None
     #: TCP parameters of both ends, for flows over TCP.
     tcp: Protocol | None = None
@@ -1079,8 +1016,7 @@ class Workload(EverySource):
     file: str
     #: Transport of the flows.
     transport: Transport | None = None
-    #: Bytes of a packet of a burst: 1 to 65,535.
-    #: Default: 1460.
+    #: Bytes of a packet of a burst: 1 to 65,535. Default: 1460.
     packet_len: PacketBytes | None = None
     #: TCP parameters of both ends, for flows over TCP.
     tcp: Protocol | None = None
@@ -1103,14 +1039,12 @@ class Scenario(TopTable):
     duration: Time
     #: Name in results. Left out: the file's name.
     name: str | None = None
-    #: Seed of all random draws: same seed, same result.
-    #: Default: 1.
+    #: Seed of all random draws: same seed, same result. Default: 1.
     seed: int | None = None
     #: Seed of the queues' hashes and draws, and of the hash that spreads flows over routes, the same in all
     #: runs. Left out: the seed of each run.
     hash_seed: int | None = None
-    #: Warm-up: time at the start not counted in results, less than the duration.
-    #: Default: "0s".
+    #: Warm-up: time at the start not counted in results, less than the duration. Default: "0s".
     warmup: Time | None = None
     #: The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
     topology: Topology | None = None
