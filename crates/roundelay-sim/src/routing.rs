@@ -122,6 +122,12 @@ impl Routes {
         }
     }
 
+    /// The network without its leaves.
+    pub(crate) fn inner(&mut self, network: &Network) -> &Inner {
+        self.inner.fill(network);
+        &self.inner
+    }
+
     /// The links on a route.
     pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
         self.hops[route.0 as usize..]

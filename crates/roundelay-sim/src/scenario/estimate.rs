@@ -7,7 +7,7 @@ use super::{FlowRates, Group, Scenario};
 use crate::decision::DecisionCost;
 use crate::ids::LinkId;
 use crate::network::{LinkConfig, Network};
-use crate::routing::{Inner, Routes};
+use crate::routing::Routes;
 use crate::sources::load::Load;
 use crate::sources::source::Conditions;
 use crate::topologies::Topology;
@@ -60,11 +60,6 @@ impl Estimate {
         let [packets, packet_hops] = plan.traffic(scenario.duration);
         let [at_once, _] = plan.traffic(scenario.duration.min(Duration::from_secs(1)));
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
-        // Groups that join the same hosts share their route tables.
-        let inner = Inner::of(network);
-        let groups = scenario.groups.iter();
-        let tables = groups.map(|group| group.route_bytes(network, &inner));
-        let tables = tables.max().unwrap_or(0) as f64;
         let links = network.links().len() as f64;
         let sources = scenario.sources() as f64;
         let waiting = room(&scenario.topology).min(at_once);
@@ -73,7 +68,7 @@ impl Estimate {
             measured += rates.memory;
         }
         let memory = lists
-            + tables
+            + plan.table_bytes as f64
             + links * PER_LINK
             + sources * PER_SOURCE
             + waiting * PER_PACKET
@@ -118,17 +113,25 @@ impl RatesEstimate {
 struct Plan<'a> {
     scenario: &'a Scenario,
     groups: Vec<(&'a Group, Ways)>,
+    /// Bytes that the route tables take. Groups that join the same hosts share theirs.
+    table_bytes: u64,
 }
 
 impl<'a> Plan<'a> {
     fn new(scenario: &'a Scenario) -> Self {
+        let network = &scenario.topology.network;
         let mut routes = Routes::default();
         let mut groups = Vec::new();
+        let mut table_bytes = 0;
         for group in &scenario.groups {
-            let ways = Ways::of(&scenario.topology.network, group, &mut routes);
-            groups.push((group, ways));
+            groups.push((group, Ways::of(network, group, &mut routes)));
+            table_bytes = table_bytes.max(group.route_bytes(network, routes.inner(network)));
         }
-        Self { scenario, groups }
+        Self {
+            scenario,
+            groups,
+            table_bytes,
+        }
     }
 
     /// Bytes that the list of transfers takes.
