@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::carried;
 use crate::positions::KeyPositions;
-use crate::serde_message::{SerdeMessage, in_words, right_line};
+use crate::serde_message::{SerdeMessage, header, in_words, is_index, right_line};
 
 /// A location in the text, in bytes, and the fault there.
 pub type Located = (Range<usize>, Fault);
@@ -223,28 +223,32 @@ impl<'a> Reader<'a> {
     /// Makes a fault from serde's message about a value. It has the owner, the key and the value as
     /// written.
     fn fault_of_serde(&self, span: &Range<usize>, message: &str) -> Fault {
-        let place = self.key_at(span);
-        let KeyAt { path, key, .. } = place;
+        let KeyAt {
+            path,
+            key,
+            is_listed,
+            is_of_value,
+            written,
+        } = self.key_at(span);
         // If a key is unknown or missing, serde's message already quotes it.
         let after_key = message.strip_prefix(key);
         let names_key = after_key.is_some_and(|rest| rest.starts_with([' ', ':']));
-        let needs_key = place.is_of_value && !names_key && !message.contains(" field `");
-        let written = &place.written;
+        let needs_key = is_of_value && !names_key && !message.contains(" field `");
         // Our own faults pass through serde as text, so we take them from where they were left.
         let fault = match (carried::take(message), SerdeMessage::of(message)) {
             // If a fault has only a range, that range is about the value as written.
             (Some(fault), _) if fault.given().is_none() && !names_key => fault
                 .behind(format_args!("{key} {written}: "))
-                .with_given(unquoted(written)),
+                .with_given(unquoted(&written)),
             (Some(fault), _) => behind_key(fault, key, needs_key),
             (None, SerdeMessage::OtherKind(expected)) => {
-                let expected = in_words(&place.header(), expected, place.is_listed);
-                Fault::expected(written, expected)
+                let expected = in_words(&header(path), expected, is_listed);
+                Fault::expected(&written, expected)
                     .behind(format_args!("{key} "))
-                    .with_given(unquoted(written))
+                    .with_given(unquoted(&written))
             }
             (None, SerdeMessage::Expected(legal)) => {
-                let fault = Fault::wanted(legal).with_given(unquoted(written));
+                let fault = Fault::wanted(legal).with_given(unquoted(&written));
                 behind_key(fault, key, needs_key)
             }
             (None, SerdeMessage::Missing) => {
@@ -282,11 +286,10 @@ impl<'a> Reader<'a> {
             None if is_header => self.path_at(span.start + brackets),
             None => self.path_at(span.start),
         };
-        // Numbers in a path count values in a list, so they are not keys.
         let mut is_listed = false;
         let mut key = "";
         for part in path.rsplit('.') {
-            if part.parse::<usize>().is_err() {
+            if !is_index(part) {
                 key = part;
                 break;
             }
@@ -317,19 +320,6 @@ struct KeyAt<'a> {
     is_of_value: bool,
     /// What the file says there, cut for messages.
     written: String,
-}
-
-impl KeyAt<'_> {
-    /// The path as a table's header has it: `source.rate`.
-    fn header(&self) -> String {
-        let mut names = Vec::new();
-        for part in self.path.split('.') {
-            if part.parse::<usize>().is_err() {
-                names.push(part);
-            }
-        }
-        names.join(".")
-    }
 }
 
 /// Puts the key before the message, if the message does not have it.

@@ -41,25 +41,35 @@ impl<'a> SerdeMessage<'a> {
     }
 }
 
-/// The header of the table at `path` and a correct line, for serde's message about a missing key.
-/// At the top of a file there is no header.
-pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
+/// A path as the header of its table has it, so `source.0.rate` is `source.rate`.
+pub(crate) fn header(path: &str) -> String {
     let mut names = Vec::new();
-    let mut is_of_list = false;
     for part in path.split('.') {
-        if part.parse::<usize>().is_ok() {
-            is_of_list = true;
-        } else {
+        if !is_index(part) {
             names.push(part);
         }
     }
-    let header = match names.join(".") {
-        _ if is_top => String::new(),
-        name if is_of_list => format!(" in [[{name}]]"),
-        name => format!(" in [{name}]"),
+    names.join(".")
+}
+
+/// Numbers in a path count tables or values in a list, so they are not keys.
+pub(crate) fn is_index(part: &str) -> bool {
+    part.parse::<usize>().is_ok()
+}
+
+/// The header of the table at `path` and a correct line, for serde's message about a missing key.
+/// At the top of a file there is no header.
+pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
+    let name = header(path);
+    let table = name.rsplit('.').next().unwrap_or_default();
+    let header = if is_top {
+        String::new()
+    } else if path.split('.').any(is_index) {
+        format!(" in [[{name}]]")
+    } else {
+        format!(" in [{name}]")
     };
     let key = message.split('`').nth(1).unwrap_or_default();
-    let table = names.last().copied().unwrap_or_default();
     match right_value(table, key) {
         Some(value) => format!("{header}, as in {key} = {value}"),
         None => header,

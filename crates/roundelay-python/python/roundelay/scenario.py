@@ -193,12 +193,12 @@ class Isp(Table):
     template: Literal["isp"] = field(default="isp", init=False)
     #: Core routers: 3 to 1,000. Default: 83.
     routers: int | None = None
-    #: Links between core routers: from ``routers`` - 1, a tree, to one for each pair, and at most 200,000.
+    #: Links between core routers: from ``routers`` - 1, a tree, to one for each pair, and at most 150,000.
     #: Default: 131.
     links: int | None = None
     #: Seed of all draws. Default: 1.
     graph_seed: int | None = None
-    #: Hosts, dealt out to the routers in turn: 2 to 200,000. Default: 83.
+    #: Hosts, dealt out to the routers in turn: 2 to 150,000. Default: 83.
     hosts: int | None = None
     #: Rate of links from edge routers to core routers. Default: "1gbit".
     access_rate: Rate | None = None

@@ -42,8 +42,8 @@ pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
 /// The most core routers, because we need the routes between all pairs for the rates.
 const MOST_ROUTERS: u64 = 1_000;
 /// The most links between these and the most hosts: such a network is built in three seconds.
-const MOST_LINKS: u64 = 200_000;
-const MOST_HOSTS: u64 = 200_000;
+const MOST_LINKS: u64 = 150_000;
+const MOST_HOSTS: u64 = 150_000;
 /// How often we draw a pair of routers before we take the first free pair.
 const MOST_DRAWS: u32 = 1_000;
 
@@ -56,16 +56,16 @@ pub struct Isp {
     #[schemars(range(min = 3, max = 1_000))]
     pub routers: u32,
     /// Links between core routers: from `routers` - 1, a tree, to one for each pair, and at most
-    /// 200,000.
+    /// 150,000.
     #[serde(deserialize_with = "whole::<_, _, 2, MOST_LINKS>")]
-    #[schemars(range(min = 2, max = 200_000))]
+    #[schemars(range(min = 2, max = 150_000))]
     pub links: u32,
     /// Seed of all draws.
     #[serde(deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     pub graph_seed: u64,
-    /// Hosts, dealt out to the routers in turn: 2 to 200,000.
+    /// Hosts, dealt out to the routers in turn: 2 to 150,000.
     #[serde(deserialize_with = "whole::<_, _, 2, MOST_HOSTS>")]
-    #[schemars(range(min = 2, max = 200_000))]
+    #[schemars(range(min = 2, max = 150_000))]
     pub hosts: u32,
     /// Rate of links from edge routers to core routers.
     #[serde(with = "InWords::<Rate>")]
@@ -534,14 +534,14 @@ mod tests {
                 hosts: 1,
                 ..plain()
             }),
-            "hosts: 1 is not in the legal range 2 to 200000"
+            "hosts: 1 is not in the legal range 2 to 150000"
         );
         assert_eq!(
             message(Isp {
-                hosts: 200_001,
+                hosts: 150_001,
                 ..plain()
             }),
-            "hosts: 200001 is not in the legal range 2 to 200000"
+            "hosts: 150001 is not in the legal range 2 to 150000"
         );
         let rate = message(Isp {
             slower_rate: mbit(1000),
