@@ -1621,7 +1621,10 @@ fn what_is_no_log_is_refused_with_its_line() {
             "duration = \"1s\"",
             "line 1: not a simulation log: the first line is not a log's (expected value",
         ),
-        ("\u{a}\u{d}", "line 1: not a simulation log: "),
+        (
+            "\u{a}\u{d}",
+            "line 1: not a simulation log: the first line is not a log's (EOF while",
+        ),
         (
             &log[..log.find('\n').unwrap() / 2],
             "line 1: not a simulation log: it is cut off (EOF while",

@@ -218,7 +218,8 @@ fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
         return Err(wrong("the log is empty".to_owned()));
     }
     let Version { format } = serde_json::from_slice(&lines.text).map_err(|error| {
-        let cut = if error.is_eof() {
+        // A log's lines begin with a brace, and a capture's first line may be empty.
+        let cut = if error.is_eof() && lines.text.starts_with(b"{") {
             "it is cut off"
         } else {
             "the first line is not a log's"
