@@ -17,6 +17,7 @@ mod reserve;
 #[cfg(test)]
 mod sample;
 mod seeds;
+mod shapers;
 mod standing;
 mod tc;
 mod verdict;

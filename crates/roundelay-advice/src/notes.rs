@@ -10,6 +10,7 @@ use roundelay_trace::{
     SetForward, Silence, TreeFile, Tunnel,
 };
 
+use crate::shapers::slower_than_the_link;
 use crate::standing::{Obstacle, Standing};
 use crate::tc::FULL_PACKET;
 
@@ -139,6 +140,14 @@ pub enum Note {
         /// The link's rate.
         link: Rate,
     },
+    /// These disciplines and trees shape to clearly less than the link carries, and others use all
+    /// of it.
+    SlowerThanLink {
+        /// Each with what its shaper lets through.
+        shaped: Vec<(String, Rate)>,
+        /// The link's rate.
+        link: Rate,
+    },
     /// The overhead of `--link` and a cake's own are both counted.
     OverheadTwice(String),
     /// A cake that counts drops as sent, in a replay, where no sender reacts to drops.
@@ -230,6 +239,11 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
+    let shaped = slower_than_the_link(comparison, options);
+    if !shaped.is_empty() {
+        let link = options.rate;
+        notes.push(Note::SlowerThanLink { shaped, link });
+    }
     if let Some(reaction) = &comparison.reaction {
         notes.extend(of_reaction(reaction));
         return notes;
@@ -675,6 +689,57 @@ mod tests {
         ] {
             assert_eq!(of(spec, link), expected, "{spec}, {link}");
         }
+    }
+
+    /// A shaper below the link's rate loses against a discipline that has the whole link.
+    #[test]
+    fn shapers_beside_disciplines_that_do_not_shape_are_told() {
+        const TREE: &str = r#"
+            [[node]]
+            name = "eth0"
+            discipline = "htb"
+            [[node]]
+            name = "calls"
+            parent = "eth0"
+            discipline = "fifo"
+            rate = "1mbit"
+            flows = ["dscp ef"]
+            [[node]]
+            name = "rest"
+            parent = "eth0"
+            discipline = "cake bandwidth 2mbit"
+            rate = "1mbit"
+            ceil = "8mbit"
+            default = true
+        "#;
+        let of = |specs: &[&str], tree: Option<String>| {
+            let mut options = options(specs);
+            if let Some(text) = tree {
+                options
+                    .trees
+                    .push(TreeFile::from_toml("wan.toml", &text).unwrap());
+            }
+            let comparison = compare(capture(), &options, &mut ()).unwrap();
+            let mut told = Vec::new();
+            for (spec, rate) in slower_than_the_link(&comparison, &options) {
+                told.push(format!("{spec} {rate}"));
+            }
+            told
+        };
+        let shaped = Some(TREE.to_owned());
+        assert_eq!(of(&["fifo"], shaped.clone()), ["wan 3mbit"]);
+        // A child without a shaper has all of the link.
+        let open = TREE
+            .replace("cake bandwidth 2mbit", "fifo")
+            .replace("8mbit", "100mbit");
+        assert!(of(&["fifo"], Some(open)).is_empty());
+        assert_eq!(
+            of(&["tbf rate 5mbit burst 15k limit 100", "fifo"], shaped),
+            ["tbf rate 5mbit burst 15kb limit 100b 5mbit", "wan 3mbit"]
+        );
+        // All shape, or leave what is usual.
+        assert!(of(&["cake bandwidth 5mbit", "cake bandwidth 4mbit"], None).is_empty());
+        assert!(of(&["cake bandwidth 9mbit", "fifo"], None).is_empty());
     }
 
     /// A hundred times what the link can carry is a mistake, unless in a burst.

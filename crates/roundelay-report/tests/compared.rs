@@ -499,6 +499,23 @@ fn what_cake_does_otherwise_than_its_words_look_is_told() {
     }
 }
 
+/// A shaper beside a discipline that has the whole link loses for that alone.
+#[test]
+fn a_shaper_below_the_link_is_told_with_the_fair_rate() {
+    let written = ["fifo", "cake bandwidth 4mbit"].map(|text| text.parse().expect("legal"));
+    let told = compare(example(), &options("100mbit", written.to_vec()), &mut ())
+        .unwrap()
+        .notes
+        .join("\n");
+    assert!(
+        told.contains(
+            "The link carries 100mbit, but some of these shape to less: cake bandwidth 4mbit to \
+             4mbit. The others look better for that alone"
+        ) && told.contains("With --rate 4mbit all have the same rate."),
+        "{told}"
+    );
+}
+
 /// What has no rate of its own runs at the link's: a target of 1.5 packets' time at 1 Mbit/s.
 #[test]
 fn a_cake_without_bandwidth_is_that_of_the_link() {

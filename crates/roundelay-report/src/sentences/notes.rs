@@ -1,6 +1,6 @@
 //! Notes on the capture and the replay in words.
 
-use roundelay::LinkLayer;
+use roundelay::{LinkLayer, Rate};
 use roundelay_advice::{Note, Obstacle, Oddity};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
 use roundelay_trace::{
@@ -178,6 +178,7 @@ pub(super) fn sentence(note: &Note) -> String {
              this rate a real queue builds up behind it, where it does nothing. Its printed \
              command has {link}."
         ),
+        Note::SlowerThanLink { shaped, link } => slower_than_the_link(shaped, *link),
         Note::OverheadTwice(spec) => format!(
             "{spec} adds an overhead to lengths that have the link's already: write it in one \
              place."
@@ -416,6 +417,22 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
     format!(
         "{packets} beyond the first {most}. Such flows count as one, which may be heavy although \
         none of them is: --max-flows N keeps more flows apart."
+    )
+}
+
+/// Note on disciplines that carry less than the link, beside others that have all of it.
+fn slower_than_the_link(shaped: &[(String, Rate)], link: Rate) -> String {
+    let mut names = Vec::new();
+    let mut least = link;
+    for (spec, rate) in shaped {
+        names.push(format!("{spec} to {rate}"));
+        least = least.min(*rate);
+    }
+    format!(
+        "The link carries {link}, but some of these shape to less: {}. The others look better for \
+         that alone, because nothing holds their packets back. With --rate {least} all have the \
+         same rate.",
+        names.join(", ")
     )
 }
 
