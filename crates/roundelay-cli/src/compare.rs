@@ -49,6 +49,10 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     }
     let compared = match answer(arguments, &options, &host)? {
         Answer::Compared(compared) => compared,
+        // A program that reads the outputs would wait for figures that there are not.
+        Answer::Question(question) if arguments.outputs.is_any() => {
+            return Err(Failure::usage(question));
+        }
         Answer::Question(question) => return print(&question),
     };
     print(

@@ -448,6 +448,13 @@ fn one_direction_gets_the_question() {
     assert!(text.contains("one direction only"), "{text}");
     assert!(text.contains("tcpdump -i INTERFACE -s 100"), "{text}");
     assert!(!text.contains("fq_codel"), "no verdict: {text}");
+    // There is no figure for an output, so it is an error there.
+    let output = run(&[
+        "compare", ONE_WAY, "--rate", "5mbit", "--react", "fifo", "--json",
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    assert!(said.contains("one direction only"), "{said}");
 }
 
 /// The call of the tests below: the example capture of both directions, at half of its rate.
