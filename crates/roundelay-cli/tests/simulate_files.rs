@@ -289,7 +289,8 @@ fn a_fault_is_told_before_its_wake() {
         .count();
     assert_eq!((output.status.code(), faults), (Some(1), 1), "{said}");
     assert!(
-        said.contains(" more about the link left > right, which may follow from it"),
+        said.contains(" more about the link left > right, which may follow from it")
+            && said.contains(" lines that may follow"),
         "{said}"
     );
     let json: serde_json::Value =

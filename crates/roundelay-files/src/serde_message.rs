@@ -64,7 +64,8 @@ pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
     let table = name.rsplit('.').next().unwrap_or_default();
     let header = if is_top {
         String::new()
-    } else if path.split('.').any(is_index) {
+    // A header leaves out the indices of a path.
+    } else if name.len() < path.len() {
         format!(" in [[{name}]]")
     } else {
         format!(" in [{name}]")

@@ -172,4 +172,4 @@ def test_a_file_that_a_file_names_has_the_fault(tmp_path):
     plan.write_text('papers = "x"\n')
     error = raised(lambda: rd.papers(str(plan)))
     assert (error.path, error.line, error.given) == (str(plan), 1, "papers")
-    assert error.legal and "paper" in error.legal
+    assert error.legal and error.legal.startswith("item, title, page, method, ")

@@ -70,11 +70,15 @@ impl Fault {
         Self::new(format!("legal range {legal}")).with_legal(legal)
     }
 
-    /// `no source is called 'cals' (did you mean 'calls'?): calls, web`.
+    /// `no source is called 'cals' (did you mean 'calls'?): calls, web`. The list is left out if
+    /// no name is known.
     pub fn no_such(noun: impl fmt::Display, name: &str, known: &[&str]) -> Self {
-        let legal = known.join(", ");
+        let list = match known {
+            [] => String::new(),
+            known => format!(": {}", known.join(", ")),
+        };
         Self::unknown(name, known, |meant| {
-            format!("no {noun} is called '{name}'{meant}: {legal}")
+            format!("no {noun} is called '{name}'{meant}{list}")
         })
     }
 
@@ -386,6 +390,8 @@ mod tests {
         );
         let data = (fault.given(), fault.legal(), fault.meant());
         assert_eq!(data, (Some("cals"), Some("web, calls"), Some("calls")));
+        let alone = Fault::no_such("source", "cals", &[]);
+        assert_eq!(alone.message(), "no source is called 'cals'");
         let far = Fault::unknown("xyzzy", &["web"], |meant| format!("no{meant}"));
         assert_eq!((far.message(), far.meant()), ("no", None));
     }

@@ -17,13 +17,13 @@ pub(crate) struct Bench {
     pub(crate) disciplines: Vec<QueueSpec>,
 
     /// Number of flows: 512 (of weight 1), or by weight, as weight:flows (1:32k,2:4k) or
-    /// flows-wWEIGHT (500-w1,250-w2); may be repeated
+    /// flows-wWEIGHT (500-w1,250-w2). You can repeat it
     #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512",
           value_parser = read::<FlowSet>)]
     pub(crate) flows: Vec<FlowSet>,
 
-    /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30); may be
-    /// repeated
+    /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30). You
+    /// can repeat it
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = read::<Pattern>)]
     pub(crate) pattern: Vec<Pattern>,
 
@@ -46,13 +46,13 @@ pub(crate) struct Bench {
     pub(crate) lengths: Lengths,
 
     /// How many packets each enqueue or dequeue call takes, 0 to 1024. With 0 you measure the calls
-    /// for single packets. May be repeated
+    /// for single packets. You can repeat it
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0",
           value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
-    /// Minimum number of packets in a round; at least one fill and drain of the scheduler [default:
-    /// a million]
+    /// Minimum number of packets in a round, which fills and drains the scheduler at least once
+    /// [default: a million]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_pairs)]
     pub(crate) pairs: Option<u64>,
 

@@ -29,7 +29,7 @@ pub(crate) struct Compare {
     #[arg(value_parser = parse_choice)]
     pub(crate) disciplines: Vec<Choice>,
 
-    /// TOML file with a tree of disciplines, compared as one more discipline; may be repeated
+    /// TOML file with a tree of disciplines, compared as one more discipline. You can repeat it
     #[arg(long = "tree", value_name = "FILE")]
     pub(crate) trees: Vec<PathBuf>,
 
@@ -115,8 +115,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,
 
-    /// Rule for weights of flows, 1 to 1024 (drr: to 65535), as in 'dst port 443 = 10'; the first
-    /// matching rule counts; may be repeated
+    /// Rule for weights of flows, 1 to 1024 (drr: to 65535), as in 'dst port 443 = 10'. You can
+    /// repeat it, and the first rule that matches a flow counts
     #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight)]
     pub(crate) weight: Vec<WeightRule>,
 

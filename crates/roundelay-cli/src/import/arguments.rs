@@ -17,7 +17,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     pub(crate) dev: Option<String>,
 
-    /// Value of a variable of the script, which wins over the script's own; repeatable
+    /// Value of a variable of the script, which wins over the script's own. You can repeat it
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
 

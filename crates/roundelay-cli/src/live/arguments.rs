@@ -81,7 +81,7 @@ pub(crate) struct Live {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) delay: Option<Duration>,
 
-    /// Most of a random delay beside it; packets keep their order; default: 0
+    /// Most of a random delay beside it, default 0. Packets keep their order
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) jitter: Option<Duration>,
 
@@ -89,8 +89,8 @@ pub(crate) struct Live {
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) loss: Option<Billionths>,
 
-    /// A change of both directions on the way: '5s rate 1mbit', '10s queue fq_codel target 5ms'; may
-    /// be repeated
+    /// A change of both directions on the way: '5s rate 1mbit', '10s queue fq_codel target 5ms'. You
+    /// can repeat it
     #[arg(long = "at", value_name = "CHANGE", value_parser = parse_planned)]
     pub(crate) at: Vec<Planned>,
 
@@ -117,8 +117,8 @@ pub(crate) struct Live {
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,
 
-    /// Rule for weights of flows, as in 'dst port 443 = 10'; the first matching rule counts; may be
-    /// repeated
+    /// Rule for weights of flows, as in 'dst port 443 = 10'. You can repeat it, and the first rule
+    /// that matches a flow counts
     #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight_text)]
     pub(crate) weight: Vec<String>,
 

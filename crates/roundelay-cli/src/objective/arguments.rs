@@ -39,7 +39,7 @@ pub(crate) struct Objective {
     #[arg(long, value_name = "DISCIPLINE", value_parser = read::<DisciplineText>)]
     pub(crate) specialist: Option<DisciplineText>,
 
-    /// Another discipline to run, as in "srpt"; may be repeated
+    /// Another discipline to run, as in "srpt". You can repeat it
     #[arg(long, value_name = "DISCIPLINE", value_parser = read::<DisciplineText>)]
     pub(crate) with: Vec<DisciplineText>,
 

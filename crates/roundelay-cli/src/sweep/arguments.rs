@@ -16,8 +16,9 @@ pub(crate) struct Sweep {
     /// and [[points]]; - reads standard input
     pub(crate) file: PathBuf,
 
-    /// Key of the scenario with values: queue.core=fq_codel,qfq; source.calls.rate=64kbit..1mbit/2
-    /// (doubled each time); topology.delay=10ms..50ms+10ms (steps); all combinations are run
+    /// Key of the scenario with values, as in queue.core=fq_codel,qfq. A range doubles, as in
+    /// source.calls.rate=64kbit..1mbit/2, or has steps, as in topology.delay=10ms..50ms+10ms. All
+    /// combinations are run
     #[arg(value_name = "KEY=VALUES")]
     pub(crate) keys: Vec<String>,
 
