@@ -108,7 +108,7 @@ fn variables_and_interfaces_are_the_callers() {
         (
             vec!["import", "-", "--dev", "eth1"],
             SCRIPT,
-            "no interface is called 'eth1': eth0",
+            "no interface is called 'eth1' (did you mean 'eth0'?): eth0",
         ),
         (vec!["import", "-", "--set", "RATE"], SCRIPT, "NAME=VALUE"),
         (

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::script::{Call, ScriptError};
+use roundelay::Fault;
+
+use crate::script::{Call, at_line};
 
 /// Where nobody gives a `prio`, Linux gives the first filter this one, and never less than the
 /// next.
@@ -157,11 +159,11 @@ enum Verb {
 }
 
 /// Runs the commands.
-pub(crate) fn set_up(calls: &[Call]) -> Result<Setup, ScriptError> {
+pub(crate) fn set_up(calls: &[Call]) -> Result<Setup, Fault> {
     let mut setup = Setup::default();
     for call in calls {
         let applied = setup.apply(call);
-        applied.map_err(|message| ScriptError::new(call.line, message))?;
+        applied.map_err(|message| at_line(call.line, message))?;
     }
     Ok(setup)
 }
@@ -686,7 +688,7 @@ mod tests {
             ("filter add dev eth0 parent 1: prio x u32", "1 to 65535"),
         ] {
             let error = set_up(&calls(&[line])).expect_err(line);
-            assert!(error.message.contains(part), "{line}: {}", error.message);
+            assert!(error.message().contains(part), "{line}: {error}");
         }
     }
 }

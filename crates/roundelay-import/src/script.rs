@@ -6,13 +6,13 @@
 
 mod arithmetic;
 mod call;
-mod error;
 mod expand;
+mod fault;
 mod machine;
 mod parse;
 mod pattern;
 mod programs;
 
 pub(crate) use call::Call;
-pub(crate) use error::ScriptError;
+pub(crate) use fault::at_line;
 pub(crate) use machine::{Ran, run};

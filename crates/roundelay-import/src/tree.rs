@@ -7,12 +7,14 @@ mod write;
 
 use std::collections::BTreeMap;
 
+use roundelay::Fault;
+
 use crate::commands::{Class, Device, Filter, Handle, Place, Qdisc};
 use crate::filters::{self, Tests};
 use crate::leaf::{Leaf, leaf};
 use crate::noted::Noted;
 use crate::remarks;
-use crate::script::ScriptError;
+use crate::script::at_line;
 
 pub(crate) use write::written;
 
@@ -100,7 +102,7 @@ pub(crate) fn plant(
     device: &Device,
     root: &Qdisc,
     is_whole: bool,
-) -> Result<(Vec<Node>, Vec<Noted>), ScriptError> {
+) -> Result<(Vec<Node>, Vec<Noted>), Fault> {
     let mut planter = Planter {
         name,
         device,
@@ -133,7 +135,7 @@ struct Planter<'a> {
     nodes: Vec<Node>,
     notes: Vec<Noted>,
     /// The first word that is wrong.
-    fault: Option<ScriptError>,
+    fault: Option<Fault>,
     /// How many filters we have followed so far.
     followed: usize,
 }
@@ -144,7 +146,7 @@ impl<'a> Planter<'a> {
         match read {
             Ok(value) => value,
             Err(message) => {
-                self.fault.get_or_insert(ScriptError::new(line, message));
+                self.fault.get_or_insert(at_line(line, message));
                 T::default()
             }
         }

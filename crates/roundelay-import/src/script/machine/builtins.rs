@@ -1,6 +1,8 @@
 //! Commands of the shell itself.
 
-use super::super::error::ScriptError;
+use roundelay::Fault;
+
+use super::super::fault::at_line;
 use super::super::parse::{Simple, parse};
 use super::super::pattern;
 use super::left_out::sets;
@@ -13,7 +15,7 @@ impl Machine {
         simple: &Simple,
         name: &str,
         rest: &[String],
-    ) -> Result<Option<End>, ScriptError> {
+    ) -> Result<Option<End>, Fault> {
         let line = simple.line;
         let end = match name {
             "export" | "local" | "readonly" | "declare" | "typeset" => {
@@ -102,7 +104,7 @@ impl Machine {
             "eval" => {
                 let text = self.expanded(line, rest)?.join(" ");
                 if self.depth >= DEEPEST {
-                    return Err(ScriptError::new(line, "eval inside eval without end"));
+                    return Err(at_line(line, "eval inside eval without end"));
                 }
                 let statements = parse(&text, line)?;
                 self.depth += 1;
@@ -132,14 +134,14 @@ impl Machine {
         }
     }
 
-    fn shift(&mut self, line: usize, rest: &[String]) -> Result<End, ScriptError> {
+    fn shift(&mut self, line: usize, rest: &[String]) -> Result<End, Fault> {
         let mut number = 1;
         if let Some(word) = rest.first() {
             let text = self.values().text(word);
-            let text = text.map_err(|message| ScriptError::new(line, message))?;
-            number = text.parse().map_err(|_| {
-                ScriptError::new(line, format!("`shift {text}`: expected a number"))
-            })?;
+            let text = text.map_err(|message| at_line(line, message))?;
+            number = text
+                .parse()
+                .map_err(|_| at_line(line, format!("`shift {text}`: expected a number")))?;
         }
         match &mut self.state.arguments {
             Some(arguments) if number > arguments.len() => return Ok(End::Failed),

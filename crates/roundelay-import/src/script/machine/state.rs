@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use roundelay::Fault;
+
 use crate::script::call::Call;
-use crate::script::error::ScriptError;
 use crate::script::expand::Values;
+use crate::script::fault::at_line;
 use crate::script::parse::Statement;
 
 /// The most functions that call each other.
@@ -198,11 +200,7 @@ impl Machine {
     }
 
     /// The words that the command gets.
-    pub(super) fn expanded(
-        &self,
-        line: usize,
-        words: &[String],
-    ) -> Result<Vec<String>, ScriptError> {
+    pub(super) fn expanded(&self, line: usize, words: &[String]) -> Result<Vec<String>, Fault> {
         let mut all = Vec::new();
         for word in words {
             let found = self.values().words(word);
@@ -213,7 +211,7 @@ impl Machine {
                 } else {
                     format!("; {RECORD}")
                 };
-                ScriptError::new(line, message + &hint)
+                at_line(line, message + &hint)
             })?);
         }
         Ok(all)

@@ -1,7 +1,9 @@
 //! Programs: tc, programs that run tc, and programs that print lines for it.
 
+use roundelay::Fault;
+
 use super::super::call::Call;
-use super::super::error::ScriptError;
+use super::super::fault::at_line;
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
@@ -44,7 +46,7 @@ impl Machine {
             let line = simple.line;
             let text = match self.expanded(line, rest) {
                 Ok(words) => Ok(words.join(" ")),
-                Err(error) => Err(error.message),
+                Err(error) => Err(error.message().to_owned()),
             };
             match text {
                 Ok(text) if name == "printf" && text.contains('%') => {
@@ -89,7 +91,7 @@ impl Machine {
         simple: &Simple,
         name: &str,
         raw: &[String],
-    ) -> Result<End, ScriptError> {
+    ) -> Result<End, Fault> {
         let line = simple.line;
         let is_call = is_tc(name) || is_object(name);
         let words = match self.expanded(line, raw) {
@@ -130,7 +132,7 @@ impl Machine {
     }
 
     /// `tc -batch FILE`. Runs the lines if the script itself holds them.
-    fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), ScriptError> {
+    fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), Fault> {
         let mut lines: Lines = Vec::new();
         let of_input = file.is_none_or(|file| file == "-" || file == "/dev/stdin");
         if let Some((first, body)) = &simple.here {
@@ -155,9 +157,8 @@ impl Machine {
             self.remark(simple.line, text);
         }
         for (line, text) in lines {
-            let text = text.map_err(|message| {
-                ScriptError::new(line, format!("a line of tc -batch: {message}"))
-            })?;
+            let text =
+                text.map_err(|message| at_line(line, format!("a line of tc -batch: {message}")))?;
             let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             if words.first().is_some_and(|word| is_tc(word)) {
                 words.remove(0);
