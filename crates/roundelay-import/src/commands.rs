@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use roundelay::Fault;
+use roundelay::suggestion::alternatives;
 
-use crate::script::{Call, at_line};
+use crate::faults::{self, at_line};
+use crate::kinds;
+use crate::script::Call;
 
 /// Where nobody gives a `prio`, Linux gives the first filter this one, and never less than the
 /// next.
@@ -141,6 +144,14 @@ impl Device {
     }
 }
 
+/// What a command is about. Of two that begin alike, tc takes the first.
+const OBJECTS: [&str; 8] = [
+    "qdisc", "class", "filter", "chain", "actions", "monitor", "exec", "help",
+];
+
+/// Verbs that change nothing.
+const SHOWING: [&str; 6] = ["show", "list", "lst", "ls", "get", "help"];
+
 /// All interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct Setup {
@@ -163,7 +174,7 @@ pub(crate) fn set_up(calls: &[Call]) -> Result<Setup, Fault> {
     let mut setup = Setup::default();
     for call in calls {
         let applied = setup.apply(call);
-        applied.map_err(|message| at_line(call.line, message))?;
+        applied.map_err(|fault| at_line(call.line, fault))?;
     }
     Ok(setup)
 }
@@ -186,18 +197,32 @@ impl<'a> Words<'a> {
     }
 
     /// The value after a word.
-    fn value(&mut self, of: &str, expected: &str) -> Result<&'a str, String> {
-        let found = self.next();
-        found.ok_or_else(|| format!("`{of}` ends the command; expected {expected} after it"))
+    fn value(&mut self, of: &str, expected: &str) -> Result<&'a str, Fault> {
+        match self.next() {
+            Some(found) => Ok(found),
+            None => Err(Fault::wanted(expected)
+                .behind(format_args!("`{of}` ends the command; "))
+                .with_hint(" after it")
+                .with_key(of)),
+        }
     }
 
-    fn handle(&mut self, of: &str, major: u16) -> Result<Handle, String> {
+    /// Skips the two times of `estimator`.
+    fn skip_estimator(&mut self, of: &str) -> Result<(), Fault> {
+        self.value(of, "two times")?;
+        self.value(of, "two times")?;
+        Ok(())
+    }
+
+    fn handle(&mut self, of: &str, major: u16) -> Result<Handle, Fault> {
         let text = self.value(of, "a handle such as 1:10")?;
-        Handle::parse(text, major).ok_or_else(|| {
-            format!(
-                "`{of} {text}`: expected a handle such as 1:10, with hexadecimal numbers up to ffff"
-            )
-        })
+        match Handle::parse(text, major) {
+            Some(handle) => Ok(handle),
+            None => {
+                let legal = "a handle such as 1:10, with hexadecimal numbers up to ffff";
+                Err(faults::value(of, text, legal))
+            }
+        }
     }
 
     fn rest(&mut self) -> Vec<String> {
@@ -207,45 +232,53 @@ impl<'a> Words<'a> {
     }
 }
 
+/// A parent that no command before has made.
+fn not_before(problem: fmt::Arguments<'_>, parent: Handle) -> Fault {
+    Fault::new(format!("{problem}; expected it before"))
+        .with_given(parent)
+        .with_key("parent")
+}
+
 /// Whether a word is `full` or the beginning of it, because tc allows both.
 fn begins(word: &str, full: &str) -> bool {
     !word.is_empty() && full.starts_with(word)
 }
 
 impl Setup {
-    fn apply(&mut self, call: &Call) -> Result<(), String> {
+    fn apply(&mut self, call: &Call) -> Result<(), Fault> {
         let mut words = Words {
             words: &call.words,
             at: 0,
         };
         let written = words.next().unwrap_or_default();
-        let object = ["qdisc", "class", "filter"]
-            .into_iter()
-            .find(|full| begins(written, full));
-        let Some(object) = object else {
-            let shows = ["monitor", "help"].contains(&written);
-            if !shows && !written.is_empty() {
-                let text = format!("left out: `tc {written}` sets up no qdisc, class or filter");
-                self.remarks.push((call.line, text));
-            }
+        if written.is_empty() {
             return Ok(());
+        }
+        let Some(object) = OBJECTS.into_iter().find(|full| begins(written, full)) else {
+            return Err(Fault::no_such("object of tc", written, &OBJECTS));
         };
+        if ["monitor", "help"].contains(&object) {
+            return Ok(());
+        }
+        if ["chain", "actions", "exec"].contains(&object) {
+            let text = format!("left out: `tc {written}` sets up no qdisc, class or filter");
+            self.remarks.push((call.line, text));
+            return Ok(());
+        }
         let verb = match words.next().unwrap_or("show") {
-            "replace" => Verb::Replace,
-            "change" | "chg" => Verb::Change,
+            "chg" => Verb::Change,
             "link" if object == "qdisc" => Verb::Replace,
             word if begins(word, "add") => Verb::Add,
+            word if begins(word, "change") => Verb::Change,
+            word if begins(word, "replace") => Verb::Replace,
             word if begins(word, "delete") => Verb::Delete,
-            word if ["show", "list", "ls", "get"]
-                .iter()
-                .any(|full| begins(word, full)) =>
-            {
-                return Ok(());
-            }
+            word if SHOWING.iter().any(|full| begins(word, full)) => return Ok(()),
             word => {
-                return Err(format!(
-                    "`tc {object} {word}`: expected add, replace, change, del or show"
-                ));
+                let known = ["add", "replace", "change", "del", "show"];
+                return Err(Fault::unknown(word, &known, |meant| {
+                    let expected = alternatives(&known);
+                    format!("`tc {object} {word}`{meant}: expected {expected}")
+                }));
             }
         };
         match object {
@@ -255,12 +288,14 @@ impl Setup {
         }
     }
 
-    fn device(&mut self, name: Option<&str>) -> Result<&mut Device, String> {
-        let name = name.ok_or("there is no interface; expected `dev NAME`")?;
+    fn device(&mut self, name: Option<&str>) -> Result<&mut Device, Fault> {
+        let Some(name) = name else {
+            return Err(Fault::wanted("`dev NAME`").behind("there is no interface; "));
+        };
         Ok(self.devices.entry(name.to_owned()).or_default())
     }
 
-    fn qdisc(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+    fn qdisc(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
         let mut place = None;
         let mut major = 0;
@@ -288,6 +323,9 @@ impl Setup {
                     });
                 }
                 "handle" => major = words.handle(word, 0)?.major,
+                "ingress_block" | "egress_block" => {
+                    words.value(word, "a number")?;
+                }
                 "stab" => {
                     while let Some(key) = words.peek() {
                         let keys = ["mtu", "mpu", "tsize", "overhead", "linklayer"];
@@ -299,10 +337,7 @@ impl Setup {
                         stab.extend([key.to_owned(), value.to_owned()]);
                     }
                 }
-                "estimator" => {
-                    words.value(word, "two times")?;
-                    words.value(word, "two times")?;
-                }
+                word if begins(word, "estimator") => words.skip_estimator(word)?,
                 word => {
                     kind = word.to_owned();
                     break;
@@ -320,7 +355,7 @@ impl Setup {
                 match (found, verb) {
                     (Some(place), _) => place,
                     (None, Verb::Delete) => return Ok(()),
-                    _ => return Err("expected root, or parent and a class".to_owned()),
+                    _ => return Err(Fault::wanted("root, or parent and a class")),
                 }
             }
         };
@@ -329,16 +364,16 @@ impl Setup {
             return Ok(());
         }
         if kind.is_empty() {
-            return Err("expected a kind of qdisc, such as htb or fq_codel".to_owned());
+            return Err(Fault::wanted("a kind of qdisc, such as htb or fq_codel"));
         }
+        kinds::check(&kind)?;
         device.check_place(place, major)?;
         let old = device.qdiscs.iter_mut().find(|qdisc| qdisc.place == place);
         if let Some(old) = old {
             if verb == Verb::Add && place != Place::Ingress {
                 let line = old.line;
-                return Err(format!(
-                    "there is a qdisc already, of line {line}; expected replace, or del before it"
-                ));
+                return Err(Fault::wanted("replace, or del before it")
+                    .behind(format_args!("there is a qdisc already, of line {line}; ")));
             }
             // With another handle, Linux makes a new qdisc even of the same kind.
             if old.kind == kind && (major == 0 || old.major == major) {
@@ -363,7 +398,7 @@ impl Setup {
         Ok(())
     }
 
-    fn class(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+    fn class(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
         let mut id = None;
         let mut parent = None;
@@ -377,10 +412,7 @@ impl Setup {
                     let major = parent.map_or(0, |parent: Handle| parent.major);
                     id = Some(words.handle(word, major)?);
                 }
-                "estimator" => {
-                    words.value(word, "two times")?;
-                    words.value(word, "two times")?;
-                }
+                word if begins(word, "estimator") => words.skip_estimator(word)?,
                 word => {
                     kind = word.to_owned();
                     break;
@@ -389,11 +421,14 @@ impl Setup {
         }
         let options = words.rest();
         let device = self.device(device)?;
-        let id = id.ok_or("expected `classid MAJOR:MINOR`")?;
+        let Some(id) = id else {
+            return Err(Fault::wanted("`classid MAJOR:MINOR`"));
+        };
         if id.minor == 0 && verb != Verb::Delete {
-            return Err(format!(
-                "`classid {id}` is a qdisc's; expected a minor number from 1 to ffff"
-            ));
+            return Err(Fault::wanted("a minor number from 1 to ffff")
+                .behind(format_args!("`classid {id}` is a qdisc's; "))
+                .with_given(id)
+                .with_key("classid"));
         }
         let old = device.classes.iter().position(|class| class.id == id);
         match (verb, old) {
@@ -405,29 +440,31 @@ impl Setup {
             (Verb::Delete, None) => return Ok(()),
             (Verb::Add, Some(place)) => {
                 let line = device.classes[place].line;
-                return Err(format!(
-                    "class {id} is there already, of line {line}; expected replace or change"
-                ));
+                return Err(Fault::wanted("replace or change")
+                    .behind(format_args!(
+                        "class {id} is there already, of line {line}; "
+                    ))
+                    .with_given(id));
             }
             (Verb::Change, None) => {
-                return Err(format!(
-                    "class {id} is not there; expected add before change"
-                ));
+                return Err(Fault::wanted("add before change")
+                    .behind(format_args!("class {id} is not there; "))
+                    .with_given(id));
             }
             _ => {}
         }
         if kind.is_empty() {
-            return Err("expected a kind of class, such as htb".to_owned());
+            return Err(Fault::wanted("a kind of class, such as htb"));
         }
+        kinds::check(&kind)?;
         if let Some(place) = old {
             let old = &mut device.classes[place];
             old.line = line;
             old.words = options;
             if parent.is_some_and(|parent| parent != old.parent) {
                 let parent = old.parent;
-                return Err(format!(
-                    "class {id} has the parent {parent}, which cannot change"
-                ));
+                let message = format!("class {id} has the parent {parent}, which cannot change");
+                return Err(Fault::new(message).with_legal(parent));
             }
             return Ok(());
         }
@@ -435,20 +472,22 @@ impl Setup {
         let parent = parent.unwrap_or(root);
         let above = device.qdiscs.iter().find(|qdisc| qdisc.major == id.major);
         let Some(above) = above else {
-            return Err(format!(
-                "class {id} has no qdisc; expected one with handle {root} before it"
-            ));
+            return Err(
+                Fault::wanted(format_args!("one with handle {root} before it"))
+                    .behind(format_args!("class {id} has no qdisc; "))
+                    .with_given(id),
+            );
         };
         if above.kind != kind {
             let expected = &above.kind;
-            return Err(format!(
-                "class {id} is of {kind}; its qdisc {root} is of {expected}"
-            ));
+            let message = format!("class {id} is of {kind}; its qdisc {root} is of {expected}");
+            return Err(Fault::new(message).with_given(kind).with_legal(expected));
         }
         let has_parent = parent == root || device.class(parent).is_some();
         if !has_parent || parent == id {
-            return Err(format!(
-                "class {id} has the parent {parent}, which is not there; expected it before"
+            return Err(not_before(
+                format_args!("class {id} has the parent {parent}, which is not there"),
+                parent,
             ));
         }
         device.classes.push(Class {
@@ -460,7 +499,7 @@ impl Setup {
         Ok(())
     }
 
-    fn filter(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+    fn filter(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
         let mut place = Place::Root;
         let mut priority = 0;
@@ -483,9 +522,10 @@ impl Setup {
                     let text = words.value(word, "a number from 1 to 65535")?;
                     let number =
                         crate::units::whole(text).and_then(|number| u32::try_from(number).ok());
-                    priority = number.ok_or_else(|| {
-                        format!("`{word} {text}`: expected a number from 1 to 65535")
-                    })?;
+                    let Some(number) = number else {
+                        return Err(faults::value(word, text, "a number from 1 to 65535"));
+                    };
+                    priority = number;
                 }
                 "protocol" | "proto" => {
                     protocol = words.value(word, "a protocol such as ip")?.to_owned();
@@ -494,10 +534,7 @@ impl Setup {
                 "chain" | "block" => {
                     words.value(word, "a number")?;
                 }
-                "estimator" => {
-                    words.value(word, "two times")?;
-                    words.value(word, "two times")?;
-                }
+                word if begins(word, "estimator") => words.skip_estimator(word)?,
                 word => {
                     kind = word.to_owned();
                     break;
@@ -514,7 +551,7 @@ impl Setup {
             return Ok(());
         }
         if kind.is_empty() {
-            return Err("expected a kind of filter, such as u32 or flower".to_owned());
+            return Err(Fault::wanted("a kind of filter, such as u32 or flower"));
         }
         if priority == 0 {
             // Linux takes one less than the smallest of those from 0x8000 on. So it tries the
@@ -556,14 +593,16 @@ impl Setup {
 
 impl Device {
     /// Whether a qdisc with this handle may hang there.
-    fn check_place(&self, place: Place, major: u16) -> Result<(), String> {
+    fn check_place(&self, place: Place, major: u16) -> Result<(), Fault> {
         for qdisc in &self.qdiscs {
             let is_other = qdisc.place != place && place != Place::Ingress;
             if major != 0 && qdisc.major == major && is_other {
                 let line = qdisc.line;
-                return Err(format!(
-                    "handle {major:x}: is that of line {line}; expected another"
-                ));
+                let handle = format!("{major:x}:");
+                return Err(Fault::wanted("another")
+                    .behind(format_args!("handle {handle} is that of line {line}; "))
+                    .with_given(handle)
+                    .with_key("handle"));
             }
         }
         let Place::At(class) = place else {
@@ -571,15 +610,17 @@ impl Device {
         };
         let mut above = self.qdiscs.iter();
         let Some(above) = above.find(|qdisc| qdisc.major == class.major && class.major != 0) else {
-            return Err(format!(
-                "parent {class}: there is no qdisc {:x}:; expected it before",
-                class.major
+            let major = class.major;
+            return Err(not_before(
+                format_args!("parent {class}: there is no qdisc {major:x}:"),
+                class,
             ));
         };
         let has_classes = ["htb", "hfsc", "drr", "qfq"].contains(&above.kind.as_str());
         if has_classes && self.class(class).is_none() {
-            return Err(format!(
-                "parent {class}: there is no such class; expected it before"
+            return Err(not_before(
+                format_args!("parent {class}: there is no such class"),
+                class,
             ));
         }
         Ok(())

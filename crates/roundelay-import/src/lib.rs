@@ -7,7 +7,9 @@
 //! run no commands.
 
 mod commands;
+mod faults;
 mod filters;
+mod kinds;
 mod leaf;
 mod noted;
 mod remarks;

@@ -7,12 +7,10 @@
 mod arithmetic;
 mod call;
 mod expand;
-mod fault;
 mod machine;
 mod parse;
 mod pattern;
 mod programs;
 
 pub(crate) use call::Call;
-pub(crate) use fault::at_line;
 pub(crate) use machine::{Ran, run};

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use roundelay::Fault;
 
 use crate::commands::{Class, Device, Filter, Handle, Place, Qdisc};
+use crate::faults::at_line;
 use crate::filters::{self, Tests};
 use crate::leaf::{Leaf, leaf};
 use crate::noted::Noted;
 use crate::remarks;
-use crate::script::at_line;
 
 pub(crate) use write::written;
 

@@ -51,7 +51,12 @@ fn check_rates(cases: &[(&str, &[&str])]) {
     let mut wrong = String::new();
     for (text, rates) in cases {
         let whole = format!("CLS=\"tc class add dev eth0 parent 1: classid\"\n{HTB}{text}\n");
-        match of(&whole, &[("1", "3mbit"), ("2", "4mbit"), ("3", "5mbit")]) {
+        let arguments: &[(&str, &str)] = if text.contains("shift") {
+            &[("1", "3mbit"), ("2", "4mbit"), ("3", "5mbit")]
+        } else {
+            &[]
+        };
+        match of(&whole, arguments) {
             Ok(imported) => {
                 let tree = nodes(&imported);
                 for rate in *rates {
@@ -503,4 +508,99 @@ fn remarks_tell_what_to_do() {
     let strict = "tc qdisc add dev eth0 root handle 1: prio\n\
                   tc qdisc add dev eth0 parent 1:1 tbf rate 1mbit burst 5k limit 9k\n";
     assert!(!remarks(&of(strict, &[]).expect("a tree")).contains("tbf below"));
+}
+
+#[test]
+fn what_tc_cannot_have_meant_is_refused() {
+    for (command, said) in [
+        (
+            "qdisc replace dev eth0 root fq_codell limit 7",
+            "no qdisc of Linux is called 'fq_codell' (did you mean 'fq_codel'?)",
+        ),
+        (
+            "qdisc replace dev eth0 parent 1:10 quark",
+            "no qdisc of Linux is called 'quark': atm, bfifo, ",
+        ),
+        (
+            "class change dev eth0 parent 1: classid 1:10 htbb rate 1mbit",
+            "no qdisc of Linux is called 'htbb' (did you mean 'htb'?)",
+        ),
+        (
+            "qdsic add dev eth0 root fq",
+            "no object of tc is called 'qdsic' (did you mean 'qdisc'?): qdisc, class, filter, ",
+        ),
+        (
+            "dev eth0",
+            "no object of tc is called 'dev': qdisc, class, filter, chain, actions, monitor, exec, help",
+        ),
+        (
+            "qdisc dell dev eth0 root",
+            "`tc qdisc dell` (did you mean 'del'?): expected add, replace, change, del or show",
+        ),
+        (
+            "class frob dev eth0",
+            "`tc class frob`: expected add, replace, change, del or show",
+        ),
+    ] {
+        let error = of(&format!("{HTB}tc {command}\n"), &[]).expect_err(command);
+        assert!(
+            error.starts_with(&format!("s:3: {said}")),
+            "{command}: {error}"
+        );
+    }
+    check_said(&[(
+        "echo qdsic add dev eth0 root | tc -b -",
+        "s:4: no object of tc",
+    )]);
+}
+
+#[test]
+fn what_tc_reads_is_read() {
+    // tc takes the beginning of an object or verb for the whole.
+    for command in [
+        "q a dev eth1 root fq",
+        "-s qdisc",
+        "-d -s q ls dev eth0",
+        "-cf /etc/tc.conf qdisc show",
+        "qdisc ad dev eth1 root fq",
+        "qdisc repl dev eth1 root fq",
+        "qdisc lst",
+        "qdisc help",
+        "cl c dev eth0 parent 1: classid 1:10 htb rate 9mbit",
+        "f show dev eth0",
+        "filter get dev eth0",
+        "chain add dev eth0 chain 3",
+        "act ls action police",
+        "monitor",
+        "mon",
+        "exec bpf graft m:globals/x key 0 obj x.o",
+        "help",
+        "",
+        // What is deleted does not have to be anything.
+        "qdisc del dev eth1 root fq_codell",
+        "class del dev eth0 classid 1:99 frob",
+        "qdisc add dev eth1 ingress_block 22 ingress",
+        "qdisc add dev eth1 egress_block 22 clsact",
+        "qdisc add dev eth1 root est 1sec 4sec fq",
+    ] {
+        let imported = of(&format!("{HTB}tc {command}\n"), &[]);
+        assert!(imported.is_ok(), "{command}: {imported:?}");
+    }
+    // Qdiscs of Linux that no tree has are remarks.
+    for kind in [
+        "hhf",
+        "skbprio",
+        "cbq",
+        "teql0",
+        "dualpi2",
+        "nssfq_codel",
+        "gred",
+    ] {
+        let command = format!("tc qdisc add dev eth0 parent 1:10 {kind}");
+        let found = remarks(&of(&format!("{HTB}{command}\n"), &[]).expect(kind));
+        assert!(
+            found.contains(&format!("{kind} has no counterpart here")),
+            "{found}"
+        );
+    }
 }

@@ -13,10 +13,10 @@ pub(crate) use self::state::Ran;
 
 use self::left_out::{Seen, has_end, is_always};
 use self::state::{DEEPEST, End, Machine, RECORD, Status, assignment};
-use super::fault::at_line;
 use super::parse::{Simple, Statement, parse};
 use super::programs::{is_object, mentions_tc};
 use super::{arithmetic, pattern};
+use crate::faults::at_line;
 
 /// The most statements that we run, those in loops included.
 const MOST_STEPS: usize = 200_000;

@@ -5,7 +5,7 @@
 
 use roundelay::Fault;
 
-use super::fault::at_line;
+use crate::faults::at_line;
 
 /// The most statements inside each other.
 const DEEPEST: usize = 32;

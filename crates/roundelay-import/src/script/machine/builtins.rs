@@ -2,11 +2,11 @@
 
 use roundelay::Fault;
 
-use super::super::fault::at_line;
 use super::super::parse::{Simple, parse};
 use super::super::pattern;
 use super::left_out::sets;
 use super::state::{DEEPEST, End, Machine, Status, assignment};
+use crate::faults::at_line;
 
 impl Machine {
     /// Runs a command that is the shell's own. None if it is not.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use roundelay::Fault;
 
+use crate::faults::at_line;
 use crate::script::call::Call;
 use crate::script::expand::Values;
-use crate::script::fault::at_line;
 use crate::script::parse::Statement;
 
 /// The most functions that call each other.

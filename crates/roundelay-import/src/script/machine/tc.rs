@@ -3,10 +3,10 @@
 use roundelay::Fault;
 
 use super::super::call::Call;
-use super::super::fault::at_line;
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
+use crate::faults::at_line;
 
 /// Commands that come before tc's. We assume that they succeed.
 const PREPARING: [&str; 10] = [
@@ -123,7 +123,7 @@ impl Machine {
                 self.batch(simple, rest.get(1))?;
                 return Ok(end);
             }
-            let takes_a_name = ["-n", "-netns"].contains(&option.as_str());
+            let takes_a_name = ["-n", "-netns", "-cf", "-conf"].contains(&option.as_str());
             rest = &rest[(1 + usize::from(takes_a_name)).min(rest.len())..];
         }
         let words = rest.to_vec();
