@@ -8,6 +8,7 @@ mod arithmetic;
 mod call;
 mod expand;
 mod machine;
+mod names;
 mod parse;
 mod pattern;
 mod programs;

@@ -604,3 +604,61 @@ fn what_tc_reads_is_read() {
         );
     }
 }
+
+#[test]
+fn each_name_that_a_script_uses_may_be_set() {
+    for (text, names) in [
+        ("tc qdisc show dev $A # $B", "A"),
+        ("echo ${A:-$B} ${#C} \"${D%x}\" 'e' $E1_x", "A B C D E1_x"),
+        ("A=1\nB+=2\nexport C D=3\nlocal E", "A B C D E"),
+        ("read A B < /x; F=4 tc qdisc show", "A B F"),
+        ("for A in 1 2; do :; done; for B; do :; done", "A B 1 7"),
+        (
+            "echo $((A + B)) $[C * 2]; ((D++)); let E=F+1",
+            "A B C D E F",
+        ),
+        ("for ((A=B; A<3; A++)); do :; done", "A B"),
+        ("echo $1 ${12} $0", "1 12 0"),
+        ("echo \"$@\"", "1 9"),
+        ("f() { shift; }; f", "1 9"),
+        ("cat <<E\n$A ${B}\nE", "A B"),
+        ("x=wan\neval \"R=\\$${x}_RATE\"", "x wan_RATE R"),
+        ("printf -v A %s 7; unset B; getopts ab: C", "A B C 1"),
+        ("case $A in $B) C=1 ;; esac; [ $D = 1 ]", "A B C D"),
+        ("echo `expr $A + 1` $(seq 1 $B) > $C", "A B C"),
+    ] {
+        for name in names.split(' ') {
+            let found = of(&format!("{HTB}{text}\n"), &[(name, "7")]);
+            let error = found.err().unwrap_or_default();
+            assert!(!error.contains("is called"), "{text}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_the_script_never_uses_is_refused() {
+    let text = format!("# $UNUSED\nUPLINK=9mbit\necho $1\n{HTB}");
+    for (name, said) in [
+        (
+            "UPLNIK",
+            "s: no variable of the script is called 'UPLNIK' (did you mean 'UPLINK'?): 1, UPLINK",
+        ),
+        (
+            "UNUSED",
+            "s: no variable of the script is called 'UNUSED': 1, UPLINK",
+        ),
+        ("2", "s: no variable of the script is called '2': 1, UPLINK"),
+        (
+            "uplink-",
+            "s: no variable of the script is called 'uplink-': 1, UPLINK",
+        ),
+    ] {
+        let error = of(&text, &[("UPLINK", "1mbit"), (name, "7")]).expect_err(name);
+        assert_eq!(error, said);
+    }
+    let error = of(HTB, &[("RATE", "7")]).expect_err("there is none");
+    assert_eq!(
+        error,
+        "s: no variable of the script is called 'RATE': the script has none"
+    );
+}

@@ -30,7 +30,9 @@ const DEPENDS: &str = "that a condition or a loop decides about, which depends o
 pub(crate) fn run(text: &str, variables: &[(String, String)]) -> Result<Ran, Fault> {
     let statements = parse(text, 1)?;
     let mut machine = Machine::new(variables);
+    machine.names.read(text);
     machine.all(&statements)?;
+    machine.names.check(variables)?;
     Ok(machine.ran)
 }
 

@@ -81,7 +81,7 @@ pub(super) const ARRAY: &str = "${@array}";
 
 /// A word or an operator.
 #[derive(Debug, Clone, PartialEq)]
-enum Token {
+pub(super) enum Token {
     Word(String),
     Operator(&'static str),
     Here(usize, String),
@@ -91,9 +91,14 @@ enum Token {
     Arithmetic(String),
 }
 
+/// The words and operators of a script, with their lines.
+pub(super) fn tokens(text: &str, first_line: usize) -> Result<Vec<(Token, usize)>, Fault> {
+    Lexer::new(text, first_line).all()
+}
+
 /// Reads a script. `first_line` is the number that its first line gets.
 pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, Fault> {
-    let tokens = Lexer::new(text, first_line).all()?;
+    let tokens = tokens(text, first_line)?;
     let mut parser = Parser {
         tokens,
         at: 0,

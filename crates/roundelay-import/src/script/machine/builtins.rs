@@ -107,6 +107,7 @@ impl Machine {
                     return Err(at_line(line, "eval inside eval without end"));
                 }
                 let statements = parse(&text, line)?;
+                self.names.read(&text);
                 self.depth += 1;
                 let end = self.all(&statements)?;
                 self.depth -= 1;

@@ -8,6 +8,7 @@ use roundelay::Fault;
 use crate::faults::at_line;
 use crate::script::call::Call;
 use crate::script::expand::Values;
+use crate::script::names::Names;
 use crate::script::parse::Statement;
 
 /// The most functions that call each other.
@@ -97,6 +98,8 @@ pub(super) struct Machine {
     pub(super) printed: Lines,
     /// What the command before the pipe printed.
     pub(super) piped: Lines,
+    /// The variables of the script, and of texts that it evaluates.
+    pub(super) names: Names,
     pub(super) ran: Ran,
 }
 
@@ -116,6 +119,7 @@ impl Machine {
             pipes: 0,
             printed: Vec::new(),
             piped: Vec::new(),
+            names: Names::default(),
             ran: Ran::default(),
         }
     }
