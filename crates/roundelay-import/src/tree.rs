@@ -142,11 +142,11 @@ struct Planter<'a> {
 
 impl<'a> Planter<'a> {
     /// What was read. After a fault it is empty, and we keep the fault.
-    fn read<T: Default>(&mut self, line: usize, read: Result<T, String>) -> T {
+    fn read<T: Default>(&mut self, line: usize, read: Result<T, Fault>) -> T {
         match read {
             Ok(value) => value,
-            Err(message) => {
-                self.fault.get_or_insert(at_line(line, message));
+            Err(fault) => {
+                self.fault.get_or_insert(at_line(line, fault));
                 T::default()
             }
         }
@@ -484,7 +484,10 @@ impl<'a> Planter<'a> {
         let classes = self.below(top);
         let (discipline, weights) = match class::weights(kind, &classes) {
             Ok(weights) => weights,
-            Err((line, message)) => self.read(line, Err(message)),
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+                Default::default()
+            }
         };
         self.push_class(&slot, &discipline);
         let mut leaves = BTreeMap::new();
