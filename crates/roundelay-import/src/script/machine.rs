@@ -12,7 +12,7 @@ use roundelay::Fault;
 pub(crate) use self::state::Ran;
 
 use self::left_out::{Seen, has_end, is_always};
-use self::state::{DEEPEST, End, Machine, RECORD, Status, assignment};
+use self::state::{DEEPEST, End, Machine, RECORD, Status, assignment, decided_at};
 use super::parse::{Simple, Statement, parse};
 use super::programs::{is_object, mentions_tc};
 use super::{arithmetic, pattern};
@@ -212,8 +212,7 @@ impl Machine {
                 .is_ok_and(|words| !words.iter().any(|word| word.contains('*')));
             if !is_known {
                 self.leave_out(line, &[body], DEPENDS);
-                let why = format!("line {line} decides about its value");
-                self.assign(name, Err(why));
+                self.assign(name, Err(decided_at(line)));
                 return Ok(End::Unknown);
             }
             all.extend(found.unwrap_or_default());
@@ -294,7 +293,7 @@ impl Machine {
     fn arithmetic(&mut self, line: usize, text: &str) -> End {
         let found = match self.values().text_of_arithmetic(text) {
             Ok(text) => arithmetic::run(&text, &self.state.variables),
-            Err(message) => Err(message),
+            Err(fault) => Err(fault),
         };
         match found {
             Ok((value, set)) => {
@@ -305,8 +304,7 @@ impl Machine {
             }
             Err(_) => {
                 for name in arithmetic::names_set(text) {
-                    let why = format!("line {line} decides about its value");
-                    self.assign(&name, Err(why));
+                    self.assign(&name, Err(decided_at(line)));
                 }
                 End::Unknown
             }
@@ -329,10 +327,10 @@ impl Machine {
         };
         let named = match self.values().words(first) {
             Ok(named) => named,
-            Err(message) => {
+            Err(fault) => {
                 let is_call = words[1..].iter().any(|word| is_object(word));
                 if is_call || mentions_tc(words) {
-                    return Err(at_line(simple.line, message));
+                    return Err(at_line(simple.line, fault));
                 }
                 return Ok(End::Unknown);
             }

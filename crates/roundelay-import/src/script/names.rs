@@ -54,11 +54,9 @@ impl Names {
                     self.add_read(word);
                     declares |= DECLARING.contains(&word.as_str());
                     counts |= word == "let";
-                    let is_in =
-                        |(token, _): &(Token, usize)| *token == Token::Word("in".to_owned());
                     let takes_all = match word.as_str() {
                         "shift" | "getopts" => true,
-                        "for" => !all.get(number + 2).is_some_and(is_in),
+                        "for" => !is_in(all.get(number + 2)),
                         _ => false,
                     };
                     if takes_all {
@@ -133,6 +131,11 @@ impl Names {
         }
         Ok(())
     }
+}
+
+/// Whether a `for` has words, or goes over all arguments.
+fn is_in(token: Option<&(Token, usize)>) -> bool {
+    matches!(token, Some((Token::Word(word), _)) if word == "in")
 }
 
 fn is_of_name(letter: char) -> bool {

@@ -110,7 +110,7 @@ pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, Fau
         None => Ok(statements),
         Some(token) => {
             let found = shown(token);
-            Err(parser.error(format!("unexpected {found}; expected a command")))
+            Err(parser.error(unexpected(&found, "a command")))
         }
     }
 }
@@ -124,6 +124,12 @@ fn shown(token: &Token) -> String {
         Token::Into(..) => "`>`".to_owned(),
         Token::Arithmetic(_) => "`((`".to_owned(),
     }
+}
+
+fn unexpected(found: &str, legal: &str) -> Fault {
+    Fault::wanted(legal)
+        .behind(format_args!("unexpected {found}; "))
+        .with_given(found)
 }
 
 /// Splits the text into words and operators.
@@ -299,8 +305,8 @@ impl Lexer {
                 body.push('\n');
             }
             // The document goes before the end of the line that announced it.
-            let place = self.tokens.len().saturating_sub(1);
-            self.tokens.insert(place, (Token::Here(first, body), first));
+            let index = self.tokens.len().saturating_sub(1);
+            self.tokens.insert(index, (Token::Here(first, body), first));
         }
         Ok(())
     }
@@ -445,9 +451,8 @@ impl Parser {
         let found = self
             .peek()
             .map_or("the end of the script".to_owned(), shown);
-        Err(self.error(format!(
-            "{found} where `{text}` is expected, for the `{of}` of line {since}"
-        )))
+        let message = format!("{found} where `{text}` is expected, for the `{of}` of line {since}");
+        Err(self.error(Fault::new(message).with_given(found).with_legal(text)))
     }
 
     fn skip_ends(&mut self) {
@@ -543,7 +548,7 @@ impl Parser {
             Some(Token::Into(..)) => return self.simple(line),
             Some(token) => {
                 let found = shown(token);
-                return Err(self.error(format!("unexpected {found}; expected a command")));
+                return Err(self.error(unexpected(&found, "a command")));
             }
             None => return Err(self.error("the script ends where a command is expected")),
         };
@@ -571,7 +576,7 @@ impl Parser {
             "function" => {
                 self.advance();
                 let Some(Token::Word(name)) = self.peek().cloned() else {
-                    return Err(self.error("expected the name of a function"));
+                    return Err(self.error(Fault::wanted("the name of a function")));
                 };
                 self.advance();
                 if self.take_operator("(") {
@@ -597,7 +602,7 @@ impl Parser {
         if self.take_operator(")") {
             return Ok(Statement::Subshell(body));
         }
-        Err(self.error("expected `)`"))
+        Err(self.error(Fault::wanted("`)`")))
     }
 
     fn function(&mut self, name: String) -> Result<Statement, Fault> {
@@ -659,7 +664,7 @@ impl Parser {
             return Ok(Statement::Count { line, parts, body });
         }
         let Some(Token::Word(name)) = self.peek().cloned() else {
-            return Err(self.error("expected a variable after `for`"));
+            return Err(self.error(Fault::wanted("a variable after `for`")));
         };
         self.advance();
         while self.take_operator("\n") {}
@@ -686,7 +691,7 @@ impl Parser {
     fn case(&mut self, line: usize) -> Result<Statement, Fault> {
         self.advance();
         let Some(Token::Word(word)) = self.peek().cloned() else {
-            return Err(self.error("expected a word after `case`"));
+            return Err(self.error(Fault::wanted("a word after `case`")));
         };
         self.advance();
         while self.take_operator("\n") {}
@@ -706,9 +711,8 @@ impl Parser {
                 self.take_operator("|");
             }
             if !self.take_operator(")") {
-                return Err(self.error(format!(
-                    "expected `)` after a pattern, for the `case` of line {line}"
-                )));
+                let legal = format!("`)` after a pattern, for the `case` of line {line}");
+                return Err(self.error(Fault::wanted(legal)));
             }
             let body = self.list(&["esac"])?;
             arms.push((patterns, body));
@@ -735,7 +739,7 @@ impl Parser {
                     }
                 }
                 Some(Token::Operator("(")) => {
-                    return Err(self.error("unexpected `(`; expected a word"));
+                    return Err(self.error(unexpected("`(`", "a word")));
                 }
                 _ => break,
             }

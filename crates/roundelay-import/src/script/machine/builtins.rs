@@ -5,8 +5,8 @@ use roundelay::Fault;
 use super::super::parse::{Simple, parse};
 use super::super::pattern;
 use super::left_out::sets;
-use super::state::{DEEPEST, End, Machine, Status, assignment};
-use crate::faults::at_line;
+use super::state::{DEEPEST, End, Machine, Status, assignment, decided_at};
+use crate::faults::{self, at_line};
 
 impl Machine {
     /// Runs a command that is the shell's own. None if it is not.
@@ -56,8 +56,8 @@ impl Machine {
             }
             "echo" | "printf" | "cat" => return Ok(self.printing(simple, name, rest)),
             "set" => {
-                if let Some(place) = rest.iter().position(|word| word == "--") {
-                    let arguments = self.expanded(line, &rest[place + 1..])?;
+                if let Some(index) = rest.iter().position(|word| word == "--") {
+                    let arguments = self.expanded(line, &rest[index + 1..])?;
                     self.state.arguments = Some(arguments);
                 }
                 End::Done
@@ -121,8 +121,7 @@ impl Machine {
     /// Notes that a command gives these variables values that cannot be known.
     pub(super) fn unknown_from(&mut self, simple: &Simple, names: &[String]) {
         for name in names {
-            let why = format!("line {} decides about its value", simple.line);
-            self.assign(name, Err(why));
+            self.assign(name, Err(decided_at(simple.line)));
         }
     }
 
@@ -139,10 +138,10 @@ impl Machine {
         let mut number = 1;
         if let Some(word) = rest.first() {
             let text = self.values().text(word);
-            let text = text.map_err(|message| at_line(line, message))?;
+            let text = text.map_err(|fault| at_line(line, fault))?;
             number = text
                 .parse()
-                .map_err(|_| at_line(line, format!("`shift {text}`: expected a number")))?;
+                .map_err(|_| at_line(line, faults::value("shift", &text, "a number")))?;
         }
         match &mut self.state.arguments {
             Some(arguments) if number > arguments.len() => return Ok(End::Failed),

@@ -46,11 +46,11 @@ impl Machine {
             let line = simple.line;
             let text = match self.expanded(line, rest) {
                 Ok(words) => Ok(words.join(" ")),
-                Err(error) => Err(error.message().to_owned()),
+                Err(fault) => Err(fault.without_file()),
             };
             match text {
                 Ok(text) if name == "printf" && text.contains('%') => {
-                    lines.push((line, Err("what `printf` prints is not known".to_owned())));
+                    lines.push((line, Err("what `printf` prints is not known".into())));
                 }
                 Ok(text) => {
                     for part in text.replace("\\n", "\n").lines() {
@@ -158,7 +158,7 @@ impl Machine {
         }
         for (line, text) in lines {
             let text =
-                text.map_err(|message| at_line(line, format!("a line of tc -batch: {message}")))?;
+                text.map_err(|fault| at_line(line, fault.behind("a line of tc -batch: ")))?;
             let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             if words.first().is_some_and(|word| is_tc(word)) {
                 words.remove(0);
