@@ -58,7 +58,7 @@ impl fmt::Display for Handle {
 
 /// Where a qdisc or a filter hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Parent {
     Root,
     /// For packets that come in: `ingress` and `clsact`.
     Ingress,
@@ -69,7 +69,7 @@ pub(crate) enum Place {
 #[derive(Debug, Clone)]
 pub(crate) struct Qdisc {
     pub(crate) line: usize,
-    pub(crate) place: Place,
+    pub(crate) parent: Parent,
     /// 0 if tc chooses the number.
     pub(crate) major: u16,
     pub(crate) kind: String,
@@ -100,7 +100,7 @@ pub(crate) struct Class {
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
     pub(crate) line: usize,
-    pub(crate) place: Place,
+    pub(crate) parent: Parent,
     pub(crate) priority: u32,
     pub(crate) protocol: String,
     pub(crate) kind: String,
@@ -122,14 +122,16 @@ pub(crate) struct Device {
 impl Device {
     /// The qdisc at the root.
     pub(crate) fn root(&self) -> Option<&Qdisc> {
-        self.qdiscs.iter().find(|qdisc| qdisc.place == Place::Root)
+        self.qdiscs
+            .iter()
+            .find(|qdisc| qdisc.parent == Parent::Root)
     }
 
     /// The qdisc at a class.
     pub(crate) fn at(&self, class: Handle) -> Option<&Qdisc> {
         self.qdiscs
             .iter()
-            .find(|qdisc| qdisc.place == Place::At(class))
+            .find(|qdisc| qdisc.parent == Parent::At(class))
     }
 
     /// The class with this name.
@@ -297,29 +299,29 @@ impl Setup {
 
     fn qdisc(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
-        let mut place = None;
+        let mut parent = None;
         let mut major = 0;
         let mut stab = Vec::new();
         let mut kind = String::new();
         while let Some(word) = words.next() {
             match word {
                 "dev" => device = Some(words.value(word, "an interface")?),
-                "root" => place = Some(Place::Root),
+                "root" => parent = Some(Parent::Root),
                 "ingress" | "clsact" => {
-                    place = Some(Place::Ingress);
+                    parent = Some(Parent::Ingress);
                     kind = word.to_owned();
                 }
                 "parent" => {
-                    place = Some(match words.peek() {
+                    parent = Some(match words.peek() {
                         Some("root") => {
                             words.next();
-                            Place::Root
+                            Parent::Root
                         }
                         Some("ffff:fff1" | "ingress" | "ffff:fff2") => {
                             words.next();
-                            Place::Ingress
+                            Parent::Ingress
                         }
-                        _ => Place::At(words.handle(word, 0)?),
+                        _ => Parent::At(words.handle(word, 0)?),
                     });
                 }
                 "handle" => major = words.handle(word, 0)?.major,
@@ -346,31 +348,34 @@ impl Setup {
         }
         let options = words.rest();
         let device = self.device(device)?;
-        let place = match place {
-            Some(place) => place,
+        let parent = match parent {
+            Some(parent) => parent,
             // A change may name the qdisc by its handle.
             None => {
                 let known = device.qdiscs.iter().find(|qdisc| qdisc.major == major);
-                let found = known.filter(|_| major != 0).map(|qdisc| qdisc.place);
+                let found = known.filter(|_| major != 0).map(|qdisc| qdisc.parent);
                 match (found, verb) {
-                    (Some(place), _) => place,
+                    (Some(parent), _) => parent,
                     (None, Verb::Delete) => return Ok(()),
                     _ => return Err(Fault::wanted("root, or parent and a class")),
                 }
             }
         };
         if verb == Verb::Delete {
-            device.remove_qdisc(place);
+            device.remove_qdisc(parent);
             return Ok(());
         }
         if kind.is_empty() {
             return Err(Fault::wanted("a kind of qdisc, such as htb or fq_codel"));
         }
         kinds::check(&kind)?;
-        device.check_place(place, major)?;
-        let old = device.qdiscs.iter_mut().find(|qdisc| qdisc.place == place);
+        device.check_parent(parent, major)?;
+        let old = device
+            .qdiscs
+            .iter_mut()
+            .find(|qdisc| qdisc.parent == parent);
         if let Some(old) = old {
-            if verb == Verb::Add && place != Place::Ingress {
+            if verb == Verb::Add && parent != Parent::Ingress {
                 let line = old.line;
                 return Err(Fault::wanted("replace, or del before it")
                     .behind(format_args!("there is a qdisc already, of line {line}; ")));
@@ -385,11 +390,11 @@ impl Setup {
                 }
                 return Ok(());
             }
-            device.remove_qdisc(place);
+            device.remove_qdisc(parent);
         }
         device.qdiscs.push(Qdisc {
             line,
-            place,
+            parent,
             major,
             kind,
             words: options,
@@ -432,14 +437,14 @@ impl Setup {
         }
         let old = device.classes.iter().position(|class| class.id == id);
         match (verb, old) {
-            (Verb::Delete, Some(place)) => {
-                device.classes.remove(place);
-                device.remove_qdisc(Place::At(id));
+            (Verb::Delete, Some(index)) => {
+                device.classes.remove(index);
+                device.remove_qdisc(Parent::At(id));
                 return Ok(());
             }
             (Verb::Delete, None) => return Ok(()),
-            (Verb::Add, Some(place)) => {
-                let line = device.classes[place].line;
+            (Verb::Add, Some(index)) => {
+                let line = device.classes[index].line;
                 return Err(Fault::wanted("replace or change")
                     .behind(format_args!(
                         "class {id} is there already, of line {line}; "
@@ -457,8 +462,8 @@ impl Setup {
             return Err(Fault::wanted("a kind of class, such as htb"));
         }
         kinds::check(&kind)?;
-        if let Some(place) = old {
-            let old = &mut device.classes[place];
+        if let Some(index) = old {
+            let old = &mut device.classes[index];
             old.line = line;
             old.words = options;
             if parent.is_some_and(|parent| parent != old.parent) {
@@ -501,7 +506,7 @@ impl Setup {
 
     fn filter(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
-        let mut place = Place::Root;
+        let mut parent = Parent::Root;
         let mut priority = 0;
         let mut protocol = "all".to_owned();
         let mut handle = None;
@@ -509,13 +514,13 @@ impl Setup {
         while let Some(word) = words.next() {
             match word {
                 "dev" => device = Some(words.value(word, "an interface")?),
-                "root" => place = Place::Root,
-                "ingress" | "egress" => place = Place::Ingress,
+                "root" => parent = Parent::Root,
+                "ingress" | "egress" => parent = Parent::Ingress,
                 "parent" => {
-                    let parent = words.handle(word, 0)?;
-                    place = match parent.major {
-                        0xffff => Place::Ingress,
-                        _ => Place::At(parent),
+                    let class = words.handle(word, 0)?;
+                    parent = match class.major {
+                        0xffff => Parent::Ingress,
+                        _ => Parent::At(class),
                     };
                 }
                 "prio" | "pref" | "preference" | "priority" => {
@@ -546,7 +551,7 @@ impl Setup {
         if verb == Verb::Delete {
             device.filters.retain(|filter| {
                 let is_other = priority != 0 && filter.priority != priority;
-                filter.place != place || is_other
+                filter.parent != parent || is_other
             });
             return Ok(());
         }
@@ -558,7 +563,11 @@ impl Setup {
             // newest of these filters first, and all of them behind filters with a small prio.
             let mut smallest = FIRST_OWN_PRIO + 1;
             let mut has_others = false;
-            for filter in device.filters.iter().filter(|filter| filter.place == place) {
+            for filter in device
+                .filters
+                .iter()
+                .filter(|filter| filter.parent == parent)
+            {
                 has_others = true;
                 if filter.priority >= LEAST_OWN_PRIO {
                     smallest = smallest.min(filter.priority);
@@ -580,7 +589,7 @@ impl Setup {
         }
         device.filters.push(Filter {
             line,
-            place,
+            parent,
             priority,
             protocol,
             kind,
@@ -593,9 +602,9 @@ impl Setup {
 
 impl Device {
     /// Whether a qdisc with this handle may hang there.
-    fn check_place(&self, place: Place, major: u16) -> Result<(), Fault> {
+    fn check_parent(&self, parent: Parent, major: u16) -> Result<(), Fault> {
         for qdisc in &self.qdiscs {
-            let is_other = qdisc.place != place && place != Place::Ingress;
+            let is_other = qdisc.parent != parent && parent != Parent::Ingress;
             if major != 0 && qdisc.major == major && is_other {
                 let line = qdisc.line;
                 let handle = format!("{major:x}:");
@@ -605,7 +614,7 @@ impl Device {
                     .with_key("handle"));
             }
         }
-        let Place::At(class) = place else {
+        let Parent::At(class) = parent else {
             return Ok(());
         };
         let mut above = self.qdiscs.iter();
@@ -627,15 +636,16 @@ impl Device {
     }
 
     /// Removes a qdisc and everything below it.
-    fn remove_qdisc(&mut self, place: Place) {
-        let Some(at) = self.qdiscs.iter().position(|qdisc| qdisc.place == place) else {
+    fn remove_qdisc(&mut self, parent: Parent) {
+        let Some(index) = self.qdiscs.iter().position(|qdisc| qdisc.parent == parent) else {
             return;
         };
-        let removed = self.qdiscs.remove(at);
-        if place == Place::Root {
-            self.qdiscs.retain(|qdisc| qdisc.place == Place::Ingress);
+        let removed = self.qdiscs.remove(index);
+        if parent == Parent::Root {
+            self.qdiscs.retain(|qdisc| qdisc.parent == Parent::Ingress);
             self.classes.clear();
-            self.filters.retain(|filter| filter.place == Place::Ingress);
+            self.filters
+                .retain(|filter| filter.parent == Parent::Ingress);
             return;
         }
         if !removed.has_handle() {
@@ -644,19 +654,19 @@ impl Device {
         let major = removed.major;
         let mut below = Vec::new();
         for qdisc in &self.qdiscs {
-            if let Place::At(handle) = qdisc.place
+            if let Parent::At(handle) = qdisc.parent
                 && handle.major == major
             {
-                below.push(qdisc.place);
+                below.push(qdisc.parent);
             }
         }
         self.classes.retain(|class| class.id.major != major);
-        self.filters.retain(|filter| match filter.place {
-            Place::At(handle) => handle.major != major,
+        self.filters.retain(|filter| match filter.parent {
+            Parent::At(handle) => handle.major != major,
             _ => true,
         });
-        for place in below {
-            self.remove_qdisc(place);
+        for parent in below {
+            self.remove_qdisc(parent);
         }
     }
 }

@@ -665,12 +665,12 @@ fn networks_apart(one: &IpAddr, a: u8, other: &IpAddr, b: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::Place;
+    use crate::commands::Parent;
 
     fn rules(kind: &str, protocol: &str, words: &str) -> Result<Vec<String>, Fault> {
         let rule = read(&Filter {
             line: 1,
-            place: Place::Root,
+            parent: Parent::Root,
             priority: 1,
             protocol: protocol.to_owned(),
             kind: kind.to_owned(),
