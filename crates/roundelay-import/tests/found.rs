@@ -662,3 +662,82 @@ fn a_value_that_the_script_never_uses_is_refused() {
         "s: no variable of the script is called 'RATE': the script has none"
     );
 }
+
+#[test]
+fn faults_have_their_values_as_data() {
+    let mut settings = Settings {
+        name: "s".to_owned(),
+        ..Settings::default()
+    };
+    let at_root = "tc qdisc add dev eth0 root ";
+    for (text, line, [key, owner, given, legal, meant]) in [
+        (
+            "fq_codell",
+            1,
+            ["", "", "fq_codell", "atm, bfifo", "fq_codel"],
+        ),
+        (
+            "fq limit ten",
+            1,
+            ["limit", "fq", "ten", "a whole number", ""],
+        ),
+        (
+            "fq limti 10",
+            1,
+            ["", "fq", "limti", "limit, flow_limit", "limit"],
+        ),
+        (
+            "tbf rate 1mbit burst 5k",
+            1,
+            ["", "tbf", "", "`limit 30k` or", ""],
+        ),
+        (
+            "cake bandwidth $UP",
+            1,
+            ["UP", "", "", "an assignment before", ""],
+        ),
+        (
+            "handle 1:x fq",
+            1,
+            ["handle", "", "1:x", "a handle such as 1:10", ""],
+        ),
+        (
+            "handle 1: htb\ntc class add dev eth0 classid 1:1 htb raet 1mbit",
+            2,
+            ["", "a class of htb", "raet", "rate, ceil", "rate"],
+        ),
+        (
+            "handle 1: drr\ntc class add dev eth0 classid 1:1 drr quantum 0",
+            2,
+            ["quantum", "", "0", "a size such as 15k, 1 to", ""],
+        ),
+        (
+            "prio bands 99",
+            1,
+            ["bands", "", "99", "a number from 1 to 16", ""],
+        ),
+        ("fq limit $((7 + x))", 1, ["x", "", "", "an assignment", ""]),
+        (
+            "fq\nif true; then",
+            2,
+            ["", "", "the end of the script", "fi", ""],
+        ),
+    ] {
+        let fault = import(&settings, &format!("{at_root}{text}")).expect_err(text);
+        assert_eq!(
+            (fault.file(), fault.line()),
+            (Some("s"), Some(line)),
+            "{text}"
+        );
+        let found = [fault.key(), fault.owner(), fault.given(), fault.meant()];
+        let found = found.map(Option::unwrap_or_default);
+        assert_eq!(found, [key, owner, given, meant], "{text}: {fault}");
+        let known = fault.legal().unwrap_or_default();
+        assert!(known.starts_with(legal), "{text}: {known}");
+    }
+    settings.variables.push(("AB".to_owned(), "2".to_owned()));
+    let text = format!("A=1\n{at_root} fq");
+    let fault = import(&settings, &text).expect_err("no AB");
+    assert_eq!((fault.file(), fault.line()), (Some("s"), None));
+    assert_eq!((fault.given(), fault.meant()), (Some("AB"), Some("A")));
+}
