@@ -2,7 +2,7 @@
 
 use roundelay::Fault;
 
-/// Names of Linux's qdiscs: those of all versions up to 6.18, and the offloaded ones of OpenWrt's
+/// Names of Linux's qdiscs, those that it has no longer too, and the offloaded ones of OpenWrt's
 /// NSS builds.
 const KINDS: [&str; 56] = [
     "atm",
