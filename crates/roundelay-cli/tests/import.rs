@@ -108,9 +108,19 @@ fn variables_and_interfaces_are_the_callers() {
         (
             vec!["import", "-", "--dev", "eth1"],
             SCRIPT,
-            "no interface is called 'eth1': eth0",
+            "no interface is called 'eth1' (did you mean 'eth0'?): eth0",
         ),
         (vec!["import", "-", "--set", "RATE"], SCRIPT, "NAME=VALUE"),
+        (
+            vec!["import", "-", "--set", "RATTE=9mbit"],
+            SCRIPT,
+            "standard input: no variable of the script is called 'RATTE' (did you mean 'RATE'?)",
+        ),
+        (
+            vec!["import", "-"],
+            "tc qdisc add dev eth0 root fq_codell",
+            "standard input:1: no qdisc of Linux is called 'fq_codell' (did you mean 'fq_codel'?)",
+        ),
         (
             vec!["import", "nowhere.sh"],
             "",

@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::script::{Call, ScriptError};
+use roundelay::Fault;
+use roundelay::suggestion::alternatives;
+
+use crate::faults::{self, at_line};
+use crate::kinds;
+use crate::script::Call;
 
 /// Where nobody gives a `prio`, Linux gives the first filter this one, and never less than the
 /// next.
@@ -53,7 +58,7 @@ impl fmt::Display for Handle {
 
 /// Where a qdisc or a filter hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Parent {
     Root,
     /// For packets that come in: `ingress` and `clsact`.
     Ingress,
@@ -64,7 +69,7 @@ pub(crate) enum Place {
 #[derive(Debug, Clone)]
 pub(crate) struct Qdisc {
     pub(crate) line: usize,
-    pub(crate) place: Place,
+    pub(crate) parent: Parent,
     /// 0 if tc chooses the number.
     pub(crate) major: u16,
     pub(crate) kind: String,
@@ -95,7 +100,7 @@ pub(crate) struct Class {
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
     pub(crate) line: usize,
-    pub(crate) place: Place,
+    pub(crate) parent: Parent,
     pub(crate) priority: u32,
     pub(crate) protocol: String,
     pub(crate) kind: String,
@@ -117,14 +122,16 @@ pub(crate) struct Device {
 impl Device {
     /// The qdisc at the root.
     pub(crate) fn root(&self) -> Option<&Qdisc> {
-        self.qdiscs.iter().find(|qdisc| qdisc.place == Place::Root)
+        self.qdiscs
+            .iter()
+            .find(|qdisc| qdisc.parent == Parent::Root)
     }
 
     /// The qdisc at a class.
     pub(crate) fn at(&self, class: Handle) -> Option<&Qdisc> {
         self.qdiscs
             .iter()
-            .find(|qdisc| qdisc.place == Place::At(class))
+            .find(|qdisc| qdisc.parent == Parent::At(class))
     }
 
     /// The class with this name.
@@ -138,6 +145,14 @@ impl Device {
         all.filter(|class| class.parent == parent).collect()
     }
 }
+
+/// What a command is about. Of two that begin alike, tc takes the first.
+const OBJECTS: [&str; 8] = [
+    "qdisc", "class", "filter", "chain", "actions", "monitor", "exec", "help",
+];
+
+/// Verbs that change nothing.
+const SHOWING: [&str; 6] = ["show", "list", "lst", "ls", "get", "help"];
 
 /// All interfaces.
 #[derive(Debug, Default)]
@@ -157,11 +172,11 @@ enum Verb {
 }
 
 /// Runs the commands.
-pub(crate) fn set_up(calls: &[Call]) -> Result<Setup, ScriptError> {
+pub(crate) fn set_up(calls: &[Call]) -> Result<Setup, Fault> {
     let mut setup = Setup::default();
     for call in calls {
         let applied = setup.apply(call);
-        applied.map_err(|message| ScriptError::new(call.line, message))?;
+        applied.map_err(|fault| at_line(call.line, fault))?;
     }
     Ok(setup)
 }
@@ -184,18 +199,32 @@ impl<'a> Words<'a> {
     }
 
     /// The value after a word.
-    fn value(&mut self, of: &str, expected: &str) -> Result<&'a str, String> {
-        let found = self.next();
-        found.ok_or_else(|| format!("`{of}` ends the command; expected {expected} after it"))
+    fn value(&mut self, of: &str, expected: &str) -> Result<&'a str, Fault> {
+        match self.next() {
+            Some(found) => Ok(found),
+            None => Err(Fault::wanted(expected)
+                .behind(format_args!("`{of}` ends the command; "))
+                .with_hint(" after it")
+                .with_key(of)),
+        }
     }
 
-    fn handle(&mut self, of: &str, major: u16) -> Result<Handle, String> {
+    /// Skips the two times of `estimator`.
+    fn skip_estimator(&mut self, of: &str) -> Result<(), Fault> {
+        self.value(of, "two times")?;
+        self.value(of, "two times")?;
+        Ok(())
+    }
+
+    fn handle(&mut self, of: &str, major: u16) -> Result<Handle, Fault> {
         let text = self.value(of, "a handle such as 1:10")?;
-        Handle::parse(text, major).ok_or_else(|| {
-            format!(
-                "`{of} {text}`: expected a handle such as 1:10, with hexadecimal numbers up to ffff"
-            )
-        })
+        match Handle::parse(text, major) {
+            Some(handle) => Ok(handle),
+            None => {
+                let legal = "a handle such as 1:10, with hexadecimal numbers up to ffff";
+                Err(faults::value(of, text, legal))
+            }
+        }
     }
 
     fn rest(&mut self) -> Vec<String> {
@@ -205,45 +234,53 @@ impl<'a> Words<'a> {
     }
 }
 
+/// A parent that no command before has made.
+fn not_before(problem: fmt::Arguments<'_>, parent: Handle) -> Fault {
+    Fault::new(format!("{problem}; expected it before"))
+        .with_given(parent)
+        .with_key("parent")
+}
+
 /// Whether a word is `full` or the beginning of it, because tc allows both.
 fn begins(word: &str, full: &str) -> bool {
     !word.is_empty() && full.starts_with(word)
 }
 
 impl Setup {
-    fn apply(&mut self, call: &Call) -> Result<(), String> {
+    fn apply(&mut self, call: &Call) -> Result<(), Fault> {
         let mut words = Words {
             words: &call.words,
             at: 0,
         };
         let written = words.next().unwrap_or_default();
-        let object = ["qdisc", "class", "filter"]
-            .into_iter()
-            .find(|full| begins(written, full));
-        let Some(object) = object else {
-            let shows = ["monitor", "help"].contains(&written);
-            if !shows && !written.is_empty() {
-                let text = format!("left out: `tc {written}` sets up no qdisc, class or filter");
-                self.remarks.push((call.line, text));
-            }
+        if written.is_empty() {
             return Ok(());
+        }
+        let Some(object) = OBJECTS.into_iter().find(|full| begins(written, full)) else {
+            return Err(Fault::no_such("object of tc", written, &OBJECTS));
         };
+        if ["monitor", "help"].contains(&object) {
+            return Ok(());
+        }
+        if ["chain", "actions", "exec"].contains(&object) {
+            let text = format!("left out: `tc {written}` sets up no qdisc, class or filter");
+            self.remarks.push((call.line, text));
+            return Ok(());
+        }
         let verb = match words.next().unwrap_or("show") {
-            "replace" => Verb::Replace,
-            "change" | "chg" => Verb::Change,
+            "chg" => Verb::Change,
             "link" if object == "qdisc" => Verb::Replace,
             word if begins(word, "add") => Verb::Add,
+            word if begins(word, "change") => Verb::Change,
+            word if begins(word, "replace") => Verb::Replace,
             word if begins(word, "delete") => Verb::Delete,
-            word if ["show", "list", "ls", "get"]
-                .iter()
-                .any(|full| begins(word, full)) =>
-            {
-                return Ok(());
-            }
+            word if SHOWING.iter().any(|full| begins(word, full)) => return Ok(()),
             word => {
-                return Err(format!(
-                    "`tc {object} {word}`: expected add, replace, change, del or show"
-                ));
+                let known = ["add", "replace", "change", "del", "show"];
+                return Err(Fault::unknown(word, &known, |meant| {
+                    let expected = alternatives(&known);
+                    format!("`tc {object} {word}`{meant}: expected {expected}")
+                }));
             }
         };
         match object {
@@ -253,39 +290,44 @@ impl Setup {
         }
     }
 
-    fn device(&mut self, name: Option<&str>) -> Result<&mut Device, String> {
-        let name = name.ok_or("there is no interface; expected `dev NAME`")?;
+    fn device(&mut self, name: Option<&str>) -> Result<&mut Device, Fault> {
+        let Some(name) = name else {
+            return Err(Fault::wanted("`dev NAME`").behind("there is no interface; "));
+        };
         Ok(self.devices.entry(name.to_owned()).or_default())
     }
 
-    fn qdisc(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+    fn qdisc(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
-        let mut place = None;
+        let mut parent = None;
         let mut major = 0;
         let mut stab = Vec::new();
         let mut kind = String::new();
         while let Some(word) = words.next() {
             match word {
                 "dev" => device = Some(words.value(word, "an interface")?),
-                "root" => place = Some(Place::Root),
+                "root" => parent = Some(Parent::Root),
                 "ingress" | "clsact" => {
-                    place = Some(Place::Ingress);
+                    parent = Some(Parent::Ingress);
                     kind = word.to_owned();
                 }
                 "parent" => {
-                    place = Some(match words.peek() {
+                    parent = Some(match words.peek() {
                         Some("root") => {
                             words.next();
-                            Place::Root
+                            Parent::Root
                         }
                         Some("ffff:fff1" | "ingress" | "ffff:fff2") => {
                             words.next();
-                            Place::Ingress
+                            Parent::Ingress
                         }
-                        _ => Place::At(words.handle(word, 0)?),
+                        _ => Parent::At(words.handle(word, 0)?),
                     });
                 }
                 "handle" => major = words.handle(word, 0)?.major,
+                "ingress_block" | "egress_block" => {
+                    words.value(word, "a number")?;
+                }
                 "stab" => {
                     while let Some(key) = words.peek() {
                         let keys = ["mtu", "mpu", "tsize", "overhead", "linklayer"];
@@ -297,10 +339,7 @@ impl Setup {
                         stab.extend([key.to_owned(), value.to_owned()]);
                     }
                 }
-                "estimator" => {
-                    words.value(word, "two times")?;
-                    words.value(word, "two times")?;
-                }
+                word if begins(word, "estimator") => words.skip_estimator(word)?,
                 word => {
                     kind = word.to_owned();
                     break;
@@ -309,34 +348,37 @@ impl Setup {
         }
         let options = words.rest();
         let device = self.device(device)?;
-        let place = match place {
-            Some(place) => place,
+        let parent = match parent {
+            Some(parent) => parent,
             // A change may name the qdisc by its handle.
             None => {
                 let known = device.qdiscs.iter().find(|qdisc| qdisc.major == major);
-                let found = known.filter(|_| major != 0).map(|qdisc| qdisc.place);
+                let found = known.filter(|_| major != 0).map(|qdisc| qdisc.parent);
                 match (found, verb) {
-                    (Some(place), _) => place,
+                    (Some(parent), _) => parent,
                     (None, Verb::Delete) => return Ok(()),
-                    _ => return Err("expected root, or parent and a class".to_owned()),
+                    _ => return Err(Fault::wanted("root, or parent and a class")),
                 }
             }
         };
         if verb == Verb::Delete {
-            device.remove_qdisc(place);
+            device.remove_qdisc(parent);
             return Ok(());
         }
         if kind.is_empty() {
-            return Err("expected a kind of qdisc, such as htb or fq_codel".to_owned());
+            return Err(Fault::wanted("a kind of qdisc, such as htb or fq_codel"));
         }
-        device.check_place(place, major)?;
-        let old = device.qdiscs.iter_mut().find(|qdisc| qdisc.place == place);
+        kinds::check(&kind)?;
+        device.check_parent(parent, major)?;
+        let old = device
+            .qdiscs
+            .iter_mut()
+            .find(|qdisc| qdisc.parent == parent);
         if let Some(old) = old {
-            if verb == Verb::Add && place != Place::Ingress {
+            if verb == Verb::Add && parent != Parent::Ingress {
                 let line = old.line;
-                return Err(format!(
-                    "there is a qdisc already, of line {line}; expected replace, or del before it"
-                ));
+                return Err(Fault::wanted("replace, or del before it")
+                    .behind(format_args!("there is a qdisc already, of line {line}; ")));
             }
             // With another handle, Linux makes a new qdisc even of the same kind.
             if old.kind == kind && (major == 0 || old.major == major) {
@@ -348,11 +390,11 @@ impl Setup {
                 }
                 return Ok(());
             }
-            device.remove_qdisc(place);
+            device.remove_qdisc(parent);
         }
         device.qdiscs.push(Qdisc {
             line,
-            place,
+            parent,
             major,
             kind,
             words: options,
@@ -361,7 +403,7 @@ impl Setup {
         Ok(())
     }
 
-    fn class(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+    fn class(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
         let mut id = None;
         let mut parent = None;
@@ -375,10 +417,7 @@ impl Setup {
                     let major = parent.map_or(0, |parent: Handle| parent.major);
                     id = Some(words.handle(word, major)?);
                 }
-                "estimator" => {
-                    words.value(word, "two times")?;
-                    words.value(word, "two times")?;
-                }
+                word if begins(word, "estimator") => words.skip_estimator(word)?,
                 word => {
                     kind = word.to_owned();
                     break;
@@ -387,45 +426,50 @@ impl Setup {
         }
         let options = words.rest();
         let device = self.device(device)?;
-        let id = id.ok_or("expected `classid MAJOR:MINOR`")?;
+        let Some(id) = id else {
+            return Err(Fault::wanted("`classid MAJOR:MINOR`"));
+        };
         if id.minor == 0 && verb != Verb::Delete {
-            return Err(format!(
-                "`classid {id}` is a qdisc's; expected a minor number from 1 to ffff"
-            ));
+            return Err(Fault::wanted("a minor number from 1 to ffff")
+                .behind(format_args!("`classid {id}` is a qdisc's; "))
+                .with_given(id)
+                .with_key("classid"));
         }
         let old = device.classes.iter().position(|class| class.id == id);
         match (verb, old) {
-            (Verb::Delete, Some(place)) => {
-                device.classes.remove(place);
-                device.remove_qdisc(Place::At(id));
+            (Verb::Delete, Some(index)) => {
+                device.classes.remove(index);
+                device.remove_qdisc(Parent::At(id));
                 return Ok(());
             }
             (Verb::Delete, None) => return Ok(()),
-            (Verb::Add, Some(place)) => {
-                let line = device.classes[place].line;
-                return Err(format!(
-                    "class {id} is there already, of line {line}; expected replace or change"
-                ));
+            (Verb::Add, Some(index)) => {
+                let line = device.classes[index].line;
+                return Err(Fault::wanted("replace or change")
+                    .behind(format_args!(
+                        "class {id} is there already, of line {line}; "
+                    ))
+                    .with_given(id));
             }
             (Verb::Change, None) => {
-                return Err(format!(
-                    "class {id} is not there; expected add before change"
-                ));
+                return Err(Fault::wanted("add before change")
+                    .behind(format_args!("class {id} is not there; "))
+                    .with_given(id));
             }
             _ => {}
         }
         if kind.is_empty() {
-            return Err("expected a kind of class, such as htb".to_owned());
+            return Err(Fault::wanted("a kind of class, such as htb"));
         }
-        if let Some(place) = old {
-            let old = &mut device.classes[place];
+        kinds::check(&kind)?;
+        if let Some(index) = old {
+            let old = &mut device.classes[index];
             old.line = line;
             old.words = options;
             if parent.is_some_and(|parent| parent != old.parent) {
                 let parent = old.parent;
-                return Err(format!(
-                    "class {id} has the parent {parent}, which cannot change"
-                ));
+                let message = format!("class {id} has the parent {parent}, which cannot change");
+                return Err(Fault::new(message).with_legal(parent));
             }
             return Ok(());
         }
@@ -433,20 +477,22 @@ impl Setup {
         let parent = parent.unwrap_or(root);
         let above = device.qdiscs.iter().find(|qdisc| qdisc.major == id.major);
         let Some(above) = above else {
-            return Err(format!(
-                "class {id} has no qdisc; expected one with handle {root} before it"
-            ));
+            return Err(
+                Fault::wanted(format_args!("one with handle {root} before it"))
+                    .behind(format_args!("class {id} has no qdisc; "))
+                    .with_given(id),
+            );
         };
         if above.kind != kind {
             let expected = &above.kind;
-            return Err(format!(
-                "class {id} is of {kind}; its qdisc {root} is of {expected}"
-            ));
+            let message = format!("class {id} is of {kind}; its qdisc {root} is of {expected}");
+            return Err(Fault::new(message).with_given(kind).with_legal(expected));
         }
         let has_parent = parent == root || device.class(parent).is_some();
         if !has_parent || parent == id {
-            return Err(format!(
-                "class {id} has the parent {parent}, which is not there; expected it before"
+            return Err(not_before(
+                format_args!("class {id} has the parent {parent}, which is not there"),
+                parent,
             ));
         }
         device.classes.push(Class {
@@ -458,9 +504,9 @@ impl Setup {
         Ok(())
     }
 
-    fn filter(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+    fn filter(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), Fault> {
         let mut device = None;
-        let mut place = Place::Root;
+        let mut parent = Parent::Root;
         let mut priority = 0;
         let mut protocol = "all".to_owned();
         let mut handle = None;
@@ -468,22 +514,23 @@ impl Setup {
         while let Some(word) = words.next() {
             match word {
                 "dev" => device = Some(words.value(word, "an interface")?),
-                "root" => place = Place::Root,
-                "ingress" | "egress" => place = Place::Ingress,
+                "root" => parent = Parent::Root,
+                "ingress" | "egress" => parent = Parent::Ingress,
                 "parent" => {
-                    let parent = words.handle(word, 0)?;
-                    place = match parent.major {
-                        0xffff => Place::Ingress,
-                        _ => Place::At(parent),
+                    let class = words.handle(word, 0)?;
+                    parent = match class.major {
+                        0xffff => Parent::Ingress,
+                        _ => Parent::At(class),
                     };
                 }
                 "prio" | "pref" | "preference" | "priority" => {
                     let text = words.value(word, "a number from 1 to 65535")?;
                     let number =
                         crate::units::whole(text).and_then(|number| u32::try_from(number).ok());
-                    priority = number.ok_or_else(|| {
-                        format!("`{word} {text}`: expected a number from 1 to 65535")
-                    })?;
+                    let Some(number) = number else {
+                        return Err(faults::value(word, text, "a number from 1 to 65535"));
+                    };
+                    priority = number;
                 }
                 "protocol" | "proto" => {
                     protocol = words.value(word, "a protocol such as ip")?.to_owned();
@@ -492,10 +539,7 @@ impl Setup {
                 "chain" | "block" => {
                     words.value(word, "a number")?;
                 }
-                "estimator" => {
-                    words.value(word, "two times")?;
-                    words.value(word, "two times")?;
-                }
+                word if begins(word, "estimator") => words.skip_estimator(word)?,
                 word => {
                     kind = word.to_owned();
                     break;
@@ -507,19 +551,23 @@ impl Setup {
         if verb == Verb::Delete {
             device.filters.retain(|filter| {
                 let is_other = priority != 0 && filter.priority != priority;
-                filter.place != place || is_other
+                filter.parent != parent || is_other
             });
             return Ok(());
         }
         if kind.is_empty() {
-            return Err("expected a kind of filter, such as u32 or flower".to_owned());
+            return Err(Fault::wanted("a kind of filter, such as u32 or flower"));
         }
         if priority == 0 {
             // Linux takes one less than the smallest of those from 0x8000 on. So it tries the
             // newest of these filters first, and all of them behind filters with a small prio.
             let mut smallest = FIRST_OWN_PRIO + 1;
             let mut has_others = false;
-            for filter in device.filters.iter().filter(|filter| filter.place == place) {
+            for filter in device
+                .filters
+                .iter()
+                .filter(|filter| filter.parent == parent)
+            {
                 has_others = true;
                 if filter.priority >= LEAST_OWN_PRIO {
                     smallest = smallest.min(filter.priority);
@@ -541,7 +589,7 @@ impl Setup {
         }
         device.filters.push(Filter {
             line,
-            place,
+            parent,
             priority,
             protocol,
             kind,
@@ -554,45 +602,50 @@ impl Setup {
 
 impl Device {
     /// Whether a qdisc with this handle may hang there.
-    fn check_place(&self, place: Place, major: u16) -> Result<(), String> {
+    fn check_parent(&self, parent: Parent, major: u16) -> Result<(), Fault> {
         for qdisc in &self.qdiscs {
-            let is_other = qdisc.place != place && place != Place::Ingress;
+            let is_other = qdisc.parent != parent && parent != Parent::Ingress;
             if major != 0 && qdisc.major == major && is_other {
                 let line = qdisc.line;
-                return Err(format!(
-                    "handle {major:x}: is that of line {line}; expected another"
-                ));
+                let handle = format!("{major:x}:");
+                return Err(Fault::wanted("another")
+                    .behind(format_args!("handle {handle} is that of line {line}; "))
+                    .with_given(handle)
+                    .with_key("handle"));
             }
         }
-        let Place::At(class) = place else {
+        let Parent::At(class) = parent else {
             return Ok(());
         };
         let mut above = self.qdiscs.iter();
         let Some(above) = above.find(|qdisc| qdisc.major == class.major && class.major != 0) else {
-            return Err(format!(
-                "parent {class}: there is no qdisc {:x}:; expected it before",
-                class.major
+            let major = class.major;
+            return Err(not_before(
+                format_args!("parent {class}: there is no qdisc {major:x}:"),
+                class,
             ));
         };
         let has_classes = ["htb", "hfsc", "drr", "qfq"].contains(&above.kind.as_str());
         if has_classes && self.class(class).is_none() {
-            return Err(format!(
-                "parent {class}: there is no such class; expected it before"
+            return Err(not_before(
+                format_args!("parent {class}: there is no such class"),
+                class,
             ));
         }
         Ok(())
     }
 
     /// Removes a qdisc and everything below it.
-    fn remove_qdisc(&mut self, place: Place) {
-        let Some(at) = self.qdiscs.iter().position(|qdisc| qdisc.place == place) else {
+    fn remove_qdisc(&mut self, parent: Parent) {
+        let Some(index) = self.qdiscs.iter().position(|qdisc| qdisc.parent == parent) else {
             return;
         };
-        let removed = self.qdiscs.remove(at);
-        if place == Place::Root {
-            self.qdiscs.retain(|qdisc| qdisc.place == Place::Ingress);
+        let removed = self.qdiscs.remove(index);
+        if parent == Parent::Root {
+            self.qdiscs.retain(|qdisc| qdisc.parent == Parent::Ingress);
             self.classes.clear();
-            self.filters.retain(|filter| filter.place == Place::Ingress);
+            self.filters
+                .retain(|filter| filter.parent == Parent::Ingress);
             return;
         }
         if !removed.has_handle() {
@@ -601,19 +654,19 @@ impl Device {
         let major = removed.major;
         let mut below = Vec::new();
         for qdisc in &self.qdiscs {
-            if let Place::At(handle) = qdisc.place
+            if let Parent::At(handle) = qdisc.parent
                 && handle.major == major
             {
-                below.push(qdisc.place);
+                below.push(qdisc.parent);
             }
         }
         self.classes.retain(|class| class.id.major != major);
-        self.filters.retain(|filter| match filter.place {
-            Place::At(handle) => handle.major != major,
+        self.filters.retain(|filter| match filter.parent {
+            Parent::At(handle) => handle.major != major,
             _ => true,
         });
-        for place in below {
-            self.remove_qdisc(place);
+        for parent in below {
+            self.remove_qdisc(parent);
         }
     }
 }
@@ -686,7 +739,7 @@ mod tests {
             ("filter add dev eth0 parent 1: prio x u32", "1 to 65535"),
         ] {
             let error = set_up(&calls(&[line])).expect_err(line);
-            assert!(error.message.contains(part), "{line}: {}", error.message);
+            assert!(error.message().contains(part), "{line}: {error}");
         }
     }
 }

@@ -1,12 +1,18 @@
 //! Turns filters (u32, flower and matchall) into rules on headers, in the words of pcap-filter.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use roundelay::Fault;
 
 use crate::commands::Filter;
 use crate::units::whole;
 
 /// One filter may become at most this many rules.
 const MOST_RULES: usize = 256;
+
+/// Why a filter that matches a mark is no rule.
+const MARK: &str = "it matches a mark, and marks are not in packets";
 
 /// What a filter asks about a packet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,16 +40,17 @@ pub(crate) struct Rule {
 /// Reads a filter.
 ///
 /// # Errors
-/// Says why it cannot be a rule.
-pub(crate) fn read(filter: &Filter) -> Result<Rule, String> {
+/// The message says why it cannot be a rule.
+pub(crate) fn read(filter: &Filter) -> Result<Rule, Fault> {
     let family = match filter.protocol.as_str() {
         "ip" | "ipv4" | "0x0800" | "0x800" => Some(true),
         "ipv6" | "0x86dd" => Some(false),
         "all" => None,
         other => {
-            return Err(format!(
-                "packets of protocol {other} have no rules in a tree"
-            ));
+            let message = format!("packets of protocol {other} have no rules in a tree");
+            return Err(Fault::new(message)
+                .with_given(other)
+                .with_legal("ip, ipv6, all"));
         }
     };
     let mut reader = Reader {
@@ -60,12 +67,18 @@ pub(crate) fn read(filter: &Filter) -> Result<Rule, String> {
         "matchall" => reader.matchall()?,
         "fw" => {
             let mark = filter.handle.as_deref().unwrap_or("any");
-            return Err(format!(
+            let message = format!(
                 "it matches the mark {mark}, and marks are not in packets; add a rule of headers \
                  to the leaf's flows, such as \"udp dst port 53\""
-            ));
+            );
+            return Err(Fault::new(message).with_given(mark));
         }
-        kind => return Err(format!("filters of {kind} have no rules in a tree")),
+        kind => {
+            let message = format!("filters of {kind} have no rules in a tree");
+            return Err(Fault::new(message)
+                .with_given(kind)
+                .with_legal("u32, flower, matchall"));
+        }
     }
     reader.rule()
 }
@@ -95,19 +108,22 @@ impl<'a> Reader<'a> {
         Some(word)
     }
 
-    fn value(&mut self, of: &str) -> Result<&'a str, String> {
-        self.next().ok_or_else(|| format!("`{of}` has no value"))
+    fn value(&mut self, of: &str) -> Result<&'a str, Fault> {
+        match self.next() {
+            Some(value) => Ok(value),
+            None => Err(Fault::new(format!("`{of}` has no value")).with_key(of)),
+        }
     }
 
     /// A value and its mask, which follow a field of u32.
-    fn masked(&mut self, of: &str) -> Result<Masked<'a>, String> {
+    fn masked(&mut self, of: &str) -> Result<Masked<'a>, Fault> {
         Ok(Masked {
             value: self.value(of)?,
             mask: self.value(of)?,
         })
     }
 
-    fn rule(mut self) -> Result<Rule, String> {
+    fn rule(mut self) -> Result<Rule, Fault> {
         let has_address = self
             .groups
             .iter()
@@ -136,12 +152,12 @@ impl<'a> Reader<'a> {
             }
             alternatives = longer;
             if alternatives.len() > MOST_RULES {
-                return Err(format!("it would be more than {MOST_RULES} rules"));
+                return Err(format!("it would be more than {MOST_RULES} rules").into());
             }
         }
-        let class = self
-            .class
-            .ok_or("it names no class, so it does something other than choose one")?;
+        let Some(class) = self.class else {
+            return Err("it names no class, so it does something other than choose one".into());
+        };
         Ok(Rule {
             alternatives,
             class,
@@ -150,7 +166,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the words after the matches, which all filters share.
-    fn common(&mut self, word: &str) -> Result<bool, String> {
+    fn common(&mut self, word: &str) -> Result<bool, Fault> {
         match word {
             "flowid" | "classid" => self.class = Some(self.value(word)?.to_owned()),
             "action" | "police" => {
@@ -160,9 +176,7 @@ impl<'a> Reader<'a> {
                                 without a queue";
                     self.remarks.push(text.to_owned());
                 } else if rest.contains("skbedit") {
-                    return Err(
-                        "its action sets a priority or a mark, which a tree cannot".to_owned()
-                    );
+                    return Err("its action sets a priority or a mark, which a tree cannot".into());
                 } else {
                     self.remarks.push(format!("its action is left out: {rest}"));
                 }
@@ -182,16 +196,16 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    fn matchall(&mut self) -> Result<(), String> {
+    fn matchall(&mut self) -> Result<(), Fault> {
         while let Some(word) = self.next() {
             if !self.common(word)? {
-                return Err(format!("`{word}` of matchall is not understood"));
+                return Err(not_understood(word, "matchall"));
             }
         }
         Ok(())
     }
 
-    fn flower(&mut self) -> Result<(), String> {
+    fn flower(&mut self) -> Result<(), Fault> {
         while let Some(word) = self.next() {
             if self.common(word)? {
                 continue;
@@ -225,17 +239,15 @@ impl<'a> Reader<'a> {
                 "indev" | "src_mac" | "dst_mac" | "vlan_id" | "vlan_prio" | "tcp_flags"
                 | "ip_ttl" | "ip_flags" | "ct_state" | "ct_mark" | "enc_key_id" => {
                     let value = self.value(word)?;
-                    return Err(format!(
-                        "`{word} {value}` has no counterpart in a tree's rules"
-                    ));
+                    return Err(no_counterpart(format_args!("{word} {value}")));
                 }
-                _ => return Err(format!("`{word}` of flower is not understood")),
+                _ => return Err(not_understood(word, "flower")),
             }
         }
         Ok(())
     }
 
-    fn u32(&mut self) -> Result<(), String> {
+    fn u32(&mut self) -> Result<(), Fault> {
         while let Some(word) = self.next() {
             if self.common(word)? {
                 continue;
@@ -243,21 +255,25 @@ impl<'a> Reader<'a> {
             match word {
                 "match" => self.match_of_u32()?,
                 "ht" | "link" | "divisor" | "hashkey" | "order" => {
-                    return Err(format!(
+                    let message = format!(
                         "`{word}` is about u32's hash tables, which have no counterpart in a \
                          tree's rules; write a rule with the address or port for each class"
-                    ));
+                    );
+                    return Err(Fault::new(message).with_given(word));
                 }
-                "mark" => return Err("it matches a mark, and marks are not in packets".to_owned()),
-                "offset" | "sample" => return Err(format!("`{word}` has no counterpart in rules")),
-                _ => return Err(format!("`{word}` of u32 is not understood")),
+                "mark" => return Err(MARK.into()),
+                "offset" | "sample" => {
+                    let message = format!("`{word}` has no counterpart in rules");
+                    return Err(Fault::new(message).with_given(word));
+                }
+                _ => return Err(not_understood(word, "u32")),
             }
         }
         Ok(())
     }
 
     /// Reads what follows `match`: `ip dport 53 0xffff`, `u8 0x11 0xff at 9`.
-    fn match_of_u32(&mut self) -> Result<(), String> {
+    fn match_of_u32(&mut self) -> Result<(), Fault> {
         let what = self.value("match")?;
         match what {
             "ip" | "ip6" => {
@@ -284,38 +300,35 @@ impl<'a> Reader<'a> {
             }
             "u8" | "u16" | "u32" => {
                 let masked = self.masked(what)?;
-                let place = match self.words.get(self.at).map(String::as_str) {
+                let offset = match self.words.get(self.at).map(String::as_str) {
                     Some("at") => {
                         self.at += 1;
                         self.value("at")?
                     }
                     _ => "0",
                 };
-                self.raw(what, masked, place)
+                self.raw(what, masked, offset)
             }
-            "mark" => Err("it matches a mark, and marks are not in packets".to_owned()),
-            other => Err(format!(
-                "`match {other}` has no counterpart in a tree's rules"
-            )),
+            "mark" => Err(MARK.into()),
+            other => Err(no_counterpart(format_args!("match {other}"))),
         }
     }
 
-    fn of_family(&mut self, is_ipv4: bool) -> Result<(), String> {
+    fn of_family(&mut self, is_ipv4: bool) -> Result<(), Fault> {
         if self.family == Some(!is_ipv4) {
-            return Err("its protocol and its matches are of different versions of IP".to_owned());
+            return Err("its protocol and its matches are of different versions of IP".into());
         }
         self.family = Some(is_ipv4);
         Ok(())
     }
 
-    fn field(&mut self, field: &str, is_ipv4: bool) -> Result<(), String> {
+    fn field(&mut self, field: &str, is_ipv4: bool) -> Result<(), Fault> {
         match field {
             "src" | "dst" => {
                 let (address, prefix) = network(self.value(field)?)?;
                 if address.is_ipv4() != is_ipv4 {
-                    return Err(format!(
-                        "{address} is an address of the other version of IP"
-                    ));
+                    let message = format!("{address} is an address of the other version of IP");
+                    return Err(Fault::new(message).with_given(address));
                 }
                 // An empty prefix matches any packet, even of the other version. As a test it would
                 // match one version only, so it becomes a test only if the filter has already said
@@ -338,7 +351,8 @@ impl<'a> Reader<'a> {
                     return Ok(());
                 }
                 if whole(mask) != Some(0xff) {
-                    return Err(format!("the mask {mask} of a protocol has no counterpart"));
+                    let message = format!("the mask {mask} of a protocol has no counterpart");
+                    return Err(Fault::new(message).with_given(mask).with_legal("0, 0xff"));
                 }
                 self.groups.push(vec![Test::Protocol(protocol(value)?)]);
             }
@@ -346,23 +360,15 @@ impl<'a> Reader<'a> {
                 let masked = self.masked(field)?;
                 self.tos(masked)?;
             }
-            other => {
-                return Err(format!(
-                    "`match ip {other}` has no counterpart in a tree's rules"
-                ));
-            }
+            other => return Err(no_counterpart(format_args!("match ip {other}"))),
         }
         Ok(())
     }
 
     /// Reads the old TOS byte as code points.
-    fn tos(&mut self, masked: Masked<'_>) -> Result<(), String> {
-        let number = |text: &str| {
-            let number = whole(text).and_then(|number| u8::try_from(number).ok());
-            number.ok_or_else(|| format!("`{text}`: expected a byte, 0 to 0xff"))
-        };
-        let value = number(masked.value)?;
-        let mask = number(masked.mask)?;
+    fn tos(&mut self, masked: Masked<'_>) -> Result<(), Fault> {
+        let value: u8 = number(masked.value, "a byte, 0 to 0xff")?;
+        let mask: u8 = number(masked.mask, "a byte, 0 to 0xff")?;
         if mask & 3 != 0 {
             self.remarks.push(format!(
                 "its mask {mask:#04x} covers the two bits of ECN, so in Linux packets that can be \
@@ -376,9 +382,8 @@ impl<'a> Reader<'a> {
             }
         }
         if points.is_empty() {
-            return Err(format!(
-                "no code point matches {value:#04x} under {mask:#04x}"
-            ));
+            let message = format!("no code point matches {value:#04x} under {mask:#04x}");
+            return Err(Fault::new(message).with_given(masked.value));
         }
         if points.len() < 64 {
             self.groups.push(points);
@@ -387,19 +392,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads bits at an offset in the IPv4 header.
-    fn raw(&mut self, width: &str, masked: Masked<'_>, place: &str) -> Result<(), String> {
+    fn raw(&mut self, width: &str, masked: Masked<'_>, offset: &str) -> Result<(), Fault> {
         let Masked { value, mask } = masked;
-        let hex = |text: &str| {
-            let number = whole(text).and_then(|number| u32::try_from(number).ok());
-            number.ok_or_else(|| format!("`{text}`: expected a number of 32 bits"))
+        let unknown = || {
+            let given = format!("match {width} {value} {mask} at {offset}");
+            Fault::new(format!("`{given}` has no counterpart")).with_given(given)
         };
-        let unknown = || format!("`match {width} {value} {mask} at {place}` has no counterpart");
-        let bits = hex(value)?;
-        let mask_bits = hex(mask)?;
+        let bits: u32 = number(value, "a number of 32 bits")?;
+        let mask_bits: u32 = number(mask, "a number of 32 bits")?;
         if mask_bits == 0 {
             return Ok(());
         }
-        match (width, place, mask_bits) {
+        match (width, offset, mask_bits) {
             ("u8", "1", _) => self.tos(masked),
             ("u8", "9", 0xff) => {
                 let number = u8::try_from(bits).map_err(|_| unknown())?;
@@ -407,7 +411,7 @@ impl<'a> Reader<'a> {
                 self.of_family(true)
             }
             ("u16", "20" | "22", _) => {
-                let field = if place == "20" { "sport" } else { "dport" };
+                let field = if offset == "20" { "sport" } else { "dport" };
                 let test = port_test(field, masked)?;
                 self.groups.extend(test.map(|test| vec![test]));
                 self.of_family(true)
@@ -417,7 +421,7 @@ impl<'a> Reader<'a> {
             {
                 let address = IpAddr::V4(Ipv4Addr::from(bits & mask_bits));
                 let prefix = mask_bits.leading_ones() as u8;
-                self.groups.push(vec![match place {
+                self.groups.push(vec![match offset {
                     "12" => Test::Source(address, prefix),
                     _ => Test::Destination(address, prefix),
                 }]);
@@ -437,23 +441,38 @@ pub(crate) fn every(is_ipv4: bool) -> Test {
     }
 }
 
-fn protocol(text: &str) -> Result<u8, String> {
+/// A value that tc cannot read, of a word whose filter has no rule then.
+fn expected(text: &str, legal: &str) -> Fault {
+    Fault::expected(format_args!("`{text}`"), legal).with_given(text)
+}
+
+fn not_understood(word: &str, kind: &str) -> Fault {
+    Fault::new(format!("`{word}` of {kind} is not understood")).with_given(word)
+}
+
+fn no_counterpart(given: fmt::Arguments<'_>) -> Fault {
+    Fault::new(format!("`{given}` has no counterpart in a tree's rules")).with_given(given)
+}
+
+fn number<N: TryFrom<u64>>(text: &str, legal: &str) -> Result<N, Fault> {
+    let number = whole(text).and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| expected(text, legal))
+}
+
+fn protocol(text: &str) -> Result<u8, Fault> {
     match text {
         "tcp" => Ok(6),
         "udp" => Ok(17),
         "icmp" => Ok(1),
         "icmpv6" => Ok(58),
         "sctp" => Ok(132),
-        _ => {
-            let number = whole(text).and_then(|number| u8::try_from(number).ok());
-            number.ok_or_else(|| format!("`{text}`: expected a protocol, 0 to 255"))
-        }
+        _ => number(text, "a protocol, 0 to 255"),
     }
 }
 
 /// Reads `10.0.0.1` or `10.0.0.0/8`, and cuts the bits after the prefix.
-fn network(text: &str) -> Result<(IpAddr, u8), String> {
-    let wrong = || format!("`{text}`: expected an address such as 10.0.0.1 or 10.0.0.0/8");
+fn network(text: &str) -> Result<(IpAddr, u8), Fault> {
+    let wrong = || expected(text, "an address such as 10.0.0.1 or 10.0.0.0/8");
     if text == "any" || text == "default" {
         return Ok((Ipv4Addr::UNSPECIFIED.into(), 0));
     }
@@ -485,8 +504,8 @@ fn cut(address: IpAddr, prefix: u8) -> IpAddr {
 }
 
 /// Reads `443` or `1000-1999`.
-fn ports(text: &str) -> Result<(u16, u16), String> {
-    let wrong = || format!("`{text}`: expected a port, 0 to 65535, or a range such as 1000-1999");
+fn ports(text: &str) -> Result<(u16, u16), Fault> {
+    let wrong = || expected(text, "a port, 0 to 65535, or a range such as 1000-1999");
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let first: u16 = first.parse().map_err(|_| wrong())?;
     let last: u16 = last.parse().map_err(|_| wrong())?;
@@ -497,27 +516,22 @@ fn ports(text: &str) -> Result<(u16, u16), String> {
 }
 
 /// A port under a mask. None if the mask is 0.
-fn port_test(field: &str, masked: Masked<'_>) -> Result<Option<Test>, String> {
-    let number = |text: &str| {
-        let number = whole(text).and_then(|number| u16::try_from(number).ok());
-        number.ok_or_else(|| format!("`{text}`: expected a number from 0 to 65535"))
-    };
-    let value = number(masked.value)?;
-    let mask = number(masked.mask)?;
+fn port_test(field: &str, masked: Masked<'_>) -> Result<Option<Test>, Fault> {
+    let value: u16 = number(masked.value, "a number from 0 to 65535")?;
+    let mask: u16 = number(masked.mask, "a number from 0 to 65535")?;
     if mask == 0 {
         return Ok(None);
     }
     if mask.leading_ones() + mask.trailing_zeros() != 16 {
-        return Err(format!("the mask {mask:#x} of a port is no range of ports"));
+        let message = format!("the mask {mask:#x} of a port is no range of ports");
+        return Err(Fault::new(message).with_given(masked.mask));
     }
     let first = value & mask;
     let last = first | !mask;
     match field {
         "sport" | "src" => Ok(Some(Test::SourcePort(first, last))),
         "dport" | "dst" => Ok(Some(Test::DestinationPort(first, last))),
-        other => Err(format!(
-            "`match .. {other}` has no counterpart in a tree's rules"
-        )),
+        other => Err(no_counterpart(format_args!("match .. {other}"))),
     }
 }
 
@@ -651,12 +665,12 @@ fn networks_apart(one: &IpAddr, a: u8, other: &IpAddr, b: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::Place;
+    use crate::commands::Parent;
 
-    fn rules(kind: &str, protocol: &str, words: &str) -> Result<Vec<String>, String> {
+    fn rules(kind: &str, protocol: &str, words: &str) -> Result<Vec<String>, Fault> {
         let rule = read(&Filter {
             line: 1,
-            place: Place::Root,
+            parent: Parent::Root,
             priority: 1,
             protocol: protocol.to_owned(),
             kind: kind.to_owned(),
@@ -811,7 +825,7 @@ mod tests {
             ("bpf", "ip", "obj x flowid 1:1", "filters of bpf"),
         ] {
             let error = rules(kind, protocol, words).expect_err(words);
-            assert!(error.contains(part), "{kind} {words}: {error}");
+            assert!(error.message().contains(part), "{kind} {words}: {error}");
         }
     }
 

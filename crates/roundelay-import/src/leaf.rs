@@ -2,10 +2,10 @@
 
 mod words;
 
-use roundelay::QueueSpec;
+use roundelay::{Fault, QueueSpec};
 
-use crate::units;
-use words::{Phrase, Value, phrases};
+use crate::{faults, units};
+use words::{Phrase, Value, both_of_tbf, phrases};
 
 /// A queue in the words of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,7 +119,7 @@ fn thresholds_of_choke(words: &[String]) -> String {
 ///
 /// # Errors
 /// tc refuses one of the words.
-pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>> {
+pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, Fault>> {
     let mut remarks = Vec::new();
     let name = match kind {
         "noqueue" => {
@@ -143,7 +143,7 @@ fn leaf_of(
     name: &str,
     words: &[String],
     mut remarks: Vec<String>,
-) -> Result<Leaf, String> {
+) -> Result<Leaf, Fault> {
     let phrases = phrases(kind, words, &mut remarks)?;
     check(kind, &phrases)?;
     let mut text = name.to_owned();
@@ -183,20 +183,23 @@ fn without_words(name: &str) -> &str {
 }
 
 /// Checks for words that tc demands, and words that it refuses together.
-fn check(kind: &str, phrases: &[Phrase<'_>]) -> Result<(), String> {
+fn check(kind: &str, phrases: &[Phrase<'_>]) -> Result<(), Fault> {
     if kind != "tbf" {
         return Ok(());
     }
     let has = |names: &[&str]| phrases.iter().any(|phrase| names.contains(&phrase.word));
     if !has(&["rate"]) {
-        return Err("tbf has a rate; expected `rate 10mbit`".to_owned());
+        return Err(faults::missing("tbf", "a rate", "`rate 10mbit`"));
     }
     if !has(&["burst", "buffer", "maxburst"]) {
-        return Err("tbf has a burst; expected `burst 15k`".to_owned());
+        return Err(faults::missing("tbf", "a burst", "`burst 15k`"));
     }
     match (has(&["limit"]), has(&["latency"])) {
-        (false, false) => Err("tbf has a limit; expected `limit 30k` or `latency 50ms`".to_owned()),
-        (true, true) => Err("`limit` and `latency` of tbf; expected one of them".to_owned()),
+        (false, false) => {
+            let legal = "`limit 30k` or `latency 50ms`";
+            Err(faults::missing("tbf", "a limit", legal))
+        }
+        (true, true) => Err(both_of_tbf("limit", "latency")),
         _ => Ok(()),
     }
 }
@@ -204,8 +207,8 @@ fn check(kind: &str, phrases: &[Phrase<'_>]) -> Result<(), String> {
 /// Checks the words of a tbf as tc does.
 ///
 /// # Errors
-/// Says why tc refuses them.
-pub(crate) fn check_tbf(words: &[String]) -> Result<(), String> {
+/// tc refuses one of them.
+pub(crate) fn check_tbf(words: &[String]) -> Result<(), Fault> {
     check("tbf", &phrases("tbf", words, &mut Vec::new())?)
 }
 
@@ -234,8 +237,8 @@ fn joined(kind: &str, name: String, phrases: &[Phrase<'_>], remarks: &mut Vec<St
         }
     }
     let mut text = name;
-    while let Some(place) = parts.iter().position(|(part, _)| fits(kind, &text, part)) {
-        let (part, _) = parts.remove(place);
+    while let Some(index) = parts.iter().position(|(part, _)| fits(kind, &text, part)) {
+        let (part, _) = parts.remove(index);
         text += &format!(" {part}");
     }
     for (part, written) in parts {
@@ -440,7 +443,8 @@ mod tests {
         ] {
             let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
             let error = leaf(kind, &words).expect("a queue").expect_err("a fault");
-            assert!(error.contains(part), "{kind} {words:?}: {error}");
+            let message = error.message();
+            assert!(message.contains(part), "{kind} {words:?}: {message}");
         }
     }
 }

@@ -7,7 +7,9 @@
 //! run no commands.
 
 mod commands;
+mod faults;
 mod filters;
+mod kinds;
 mod leaf;
 mod noted;
 mod remarks;
@@ -15,12 +17,10 @@ mod script;
 mod tree;
 mod units;
 
-use std::fmt;
-
 use commands::{Device, Setup};
 use noted::Noted;
 use roundelay::Fault;
-use script::{Ran, ScriptError};
+use script::Ran;
 
 /// How to read a script.
 #[derive(Debug, Clone, Default)]
@@ -57,66 +57,36 @@ pub struct Imported {
     pub remarks: Vec<Remark>,
 }
 
-/// The script gives no tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportError {
-    name: String,
-    line: Option<usize>,
-    message: String,
-}
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(formatter, "{}:{line}: {}", self.name, self.message),
-            None => write!(formatter, "{}: {}", self.name, self.message),
-        }
-    }
-}
-
-impl std::error::Error for ImportError {}
-
-impl From<ImportError> for Fault {
-    fn from(error: ImportError) -> Self {
-        Self::new(error.message).in_file(error.name, error.line.unwrap_or(0))
-    }
-}
-
 /// Reads a script and makes a tree from one of its interfaces.
 ///
 /// # Errors
 /// The script is no shell script, a command is not one that `tc` has, a command needs a variable
 /// without a value, or the interface does not exist.
-pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> {
-    let at_line = |error: ScriptError| ImportError {
-        name: settings.name.clone(),
-        line: Some(error.line),
-        message: error.message,
-    };
+pub fn import(settings: &Settings, text: &str) -> Result<Imported, Fault> {
+    let name = &settings.name;
+    read(settings, text).map_err(|fault| fault.with_file(name))
+}
+
+/// Reads a script. The faults do not have its name yet.
+fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
     let Ran {
         calls,
         remarks,
         lost_classes,
-    } = script::run(text, &settings.variables).map_err(at_line)?;
-    let setup = commands::set_up(&calls).map_err(|error| {
-        let mut error = at_line(error);
+    } = script::run(text, &settings.variables)?;
+    let setup = commands::set_up(&calls).map_err(|fault| match remarks.first() {
         // What was left out may be just what the command needs.
-        if let Some((line, left_out)) = remarks.first() {
-            error.message += &format!(" (line {line}: {left_out})");
-        }
-        error
+        Some((line, left_out)) => fault.with_hint(&format!(" (line {line}: {left_out})")),
+        None => fault,
     })?;
     let (name, device) = chosen(settings, &setup)?;
     let Some(root) = device.root() else {
-        return Err(ImportError {
-            name: settings.name.clone(),
-            line: None,
-            message: format!(
-                "{name} has no qdisc at its root; expected `tc qdisc add dev {name} root`"
-            ),
-        });
+        let expected = format!("`tc qdisc add dev {name} root`");
+        return Err(
+            Fault::wanted(expected).behind(format_args!("{name} has no qdisc at its root; "))
+        );
     };
-    let (nodes, mut notes) = tree::plant(name, device, root, !lost_classes).map_err(at_line)?;
+    let (nodes, mut notes) = tree::plant(name, device, root, !lost_classes)?;
     let of_commands = setup.remarks.iter().chain(&device.remarks).cloned();
     for (line, text) in remarks.into_iter().chain(of_commands) {
         let node = None;
@@ -163,24 +133,13 @@ fn head(settings: &Settings, name: &str, others: &[String]) -> Vec<String> {
 }
 
 /// The interface that the user asks for, or the one with the most to import.
-fn chosen<'a>(
-    settings: &'a Settings,
-    setup: &'a Setup,
-) -> Result<(&'a str, &'a Device), ImportError> {
-    let error = |message: String| ImportError {
-        name: settings.name.clone(),
-        line: None,
-        message,
-    };
-    let names: Vec<&str> = setup.devices.keys().map(String::as_str).collect();
+fn chosen<'a>(settings: &'a Settings, setup: &'a Setup) -> Result<(&'a str, &'a Device), Fault> {
     if let Some(wanted) = &settings.device {
-        return match setup.devices.get_key_value(wanted) {
-            Some((name, device)) => Ok((name, device)),
-            None => Err(error(format!(
-                "no interface is called '{wanted}': {}",
-                names.join(", ")
-            ))),
-        };
+        if let Some((name, device)) = setup.devices.get_key_value(wanted) {
+            return Ok((name, device));
+        }
+        let names: Vec<&str> = setup.devices.keys().map(String::as_str).collect();
+        return Err(Fault::no_such("interface", wanted, &names));
     }
     let mut best: Option<(&str, &Device)> = None;
     for (name, device) in &setup.devices {
@@ -193,11 +152,11 @@ fn chosen<'a>(
         }
     }
     best.ok_or_else(|| {
-        error(
-            "no command of tc adds a qdisc at an interface's root; expected `tc qdisc add dev NAME \
-             root ..`. If the script builds its commands itself, give them as they are run (see \
-             docs/import.md)"
-                .to_owned(),
-        )
+        Fault::wanted("`tc qdisc add dev NAME root ..`")
+            .behind("no command of tc adds a qdisc at an interface's root; ")
+            .with_hint(
+                ". If the script builds its commands itself, give them as they are run (see \
+                 docs/import.md)",
+            )
     })
 }

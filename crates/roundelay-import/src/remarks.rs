@@ -2,7 +2,7 @@
 
 use roundelay::Rate;
 
-use crate::commands::{Class, Device, Place, Qdisc};
+use crate::commands::{Class, Device, Parent, Qdisc};
 use crate::noted::Noted;
 use crate::units;
 
@@ -11,10 +11,10 @@ const FRAME: u64 = 1514;
 
 /// The value after a word.
 fn value<'a>(words: &'a [String], names: &[&str]) -> Option<&'a str> {
-    let place = words
+    let index = words
         .iter()
         .rposition(|word| names.contains(&word.as_str()))?;
-    words.get(place + 1).map(String::as_str)
+    words.get(index + 1).map(String::as_str)
 }
 
 fn rate(words: &[String], name: &str) -> Option<Rate> {
@@ -362,7 +362,7 @@ pub(crate) fn of_device(name: &str, device: &Device, notes: &mut Vec<Noted>) {
     };
     let mut redirected = None;
     for filter in &device.filters {
-        if filter.place != Place::Ingress {
+        if filter.parent != Parent::Ingress {
             continue;
         }
         let words = filter.words.join(" ");

@@ -6,13 +6,12 @@
 
 mod arithmetic;
 mod call;
-mod error;
 mod expand;
 mod machine;
+mod names;
 mod parse;
 mod pattern;
 mod programs;
 
 pub(crate) use call::Call;
-pub(crate) use error::ScriptError;
 pub(crate) use machine::{Ran, run};

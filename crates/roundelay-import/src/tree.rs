@@ -7,12 +7,14 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use crate::commands::{Class, Device, Filter, Handle, Place, Qdisc};
+use roundelay::Fault;
+
+use crate::commands::{Class, Device, Filter, Handle, Parent, Qdisc};
+use crate::faults::at_line;
 use crate::filters::{self, Tests};
 use crate::leaf::{Leaf, leaf};
 use crate::noted::Noted;
 use crate::remarks;
-use crate::script::ScriptError;
 
 pub(crate) use write::written;
 
@@ -100,7 +102,7 @@ pub(crate) fn plant(
     device: &Device,
     root: &Qdisc,
     is_whole: bool,
-) -> Result<(Vec<Node>, Vec<Noted>), ScriptError> {
+) -> Result<(Vec<Node>, Vec<Noted>), Fault> {
     let mut planter = Planter {
         name,
         device,
@@ -127,24 +129,24 @@ struct Planter<'a> {
     device: &'a Device,
     is_whole: bool,
     /// The qdiscs that are in the tree or passed over, by where they hang.
-    planted: Vec<Place>,
+    planted: Vec<Parent>,
     /// Filters that a packet can reach.
     tried: Vec<bool>,
     nodes: Vec<Node>,
     notes: Vec<Noted>,
     /// The first word that is wrong.
-    fault: Option<ScriptError>,
+    fault: Option<Fault>,
     /// How many filters we have followed so far.
     followed: usize,
 }
 
 impl<'a> Planter<'a> {
     /// What was read. After a fault it is empty, and we keep the fault.
-    fn read<T: Default>(&mut self, line: usize, read: Result<T, String>) -> T {
+    fn read<T: Default>(&mut self, line: usize, read: Result<T, Fault>) -> T {
         match read {
             Ok(value) => value,
-            Err(message) => {
-                self.fault.get_or_insert(ScriptError::new(line, message));
+            Err(fault) => {
+                self.fault.get_or_insert(at_line(line, fault));
                 T::default()
             }
         }
@@ -233,7 +235,7 @@ impl<'a> Planter<'a> {
         }
         let device = self.device;
         for other in &device.qdiscs {
-            if let Place::At(handle) = other.place
+            if let Parent::At(handle) = other.parent
                 && handle.major == qdisc.major
             {
                 return Some(other);
@@ -244,13 +246,13 @@ impl<'a> Planter<'a> {
 
     /// Says that a qdisc is passed over, and which qdiscs below it are left out.
     fn note_passed(&mut self, qdisc: &Qdisc, name: &str, above: &str) {
-        self.planted.push(qdisc.place);
+        self.planted.push(qdisc.parent);
         let device = self.device;
         let below = self.child_of(qdisc).map_or("", |child| child.kind.as_str());
         self.note(qdisc.line, name, remarks::of_passed(qdisc, above, below));
         let mut is_first = true;
         for other in &device.qdiscs {
-            if let Place::At(handle) = other.place
+            if let Parent::At(handle) = other.parent
                 && handle.major == qdisc.major
             {
                 if !is_first {
@@ -274,7 +276,7 @@ impl<'a> Planter<'a> {
     }
 
     fn qdisc(&mut self, qdisc: &Qdisc, mut slot: Slot) -> Choice {
-        self.planted.push(qdisc.place);
+        self.planted.push(qdisc.parent);
         if !slot.lines.contains(&qdisc.line) {
             slot.lines.push(qdisc.line);
         }
@@ -482,7 +484,10 @@ impl<'a> Planter<'a> {
         let classes = self.below(top);
         let (discipline, weights) = match class::weights(kind, &classes) {
             Ok(weights) => weights,
-            Err((line, message)) => self.read(line, Err(message)),
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+                Default::default()
+            }
         };
         self.push_class(&slot, &discipline);
         let mut leaves = BTreeMap::new();
@@ -589,20 +594,20 @@ impl<'a> Planter<'a> {
         leaves: &BTreeMap<Handle, Choice>,
         otherwise: &Choice,
     ) -> Choice {
-        let mut places = vec![Place::At(top)];
-        if qdisc.place == Place::Root {
-            places.push(Place::Root);
+        let mut parents = vec![Parent::At(top)];
+        if qdisc.parent == Parent::Root {
+            parents.push(Parent::Root);
         }
         if !qdisc.has_handle() {
-            places.retain(|place| *place == Place::Root);
+            parents.retain(|parent| *parent == Parent::Root);
         }
-        self.follow(&places, top, leaves, otherwise, 0)
+        self.follow(&parents, top, leaves, otherwise, 0)
     }
 
     /// Follows the filters that hang here, in their order.
     fn follow(
         &mut self,
-        places: &[Place],
+        parents: &[Parent],
         top: Handle,
         leaves: &BTreeMap<Handle, Choice>,
         otherwise: &Choice,
@@ -611,7 +616,7 @@ impl<'a> Planter<'a> {
         let device = self.device;
         let mut filters: Vec<&Filter> = Vec::new();
         for (number, filter) in device.filters.iter().enumerate() {
-            if places.contains(&filter.place) {
+            if parents.contains(&filter.parent) {
                 self.tried[number] = true;
                 filters.push(filter);
             }
@@ -649,7 +654,7 @@ impl<'a> Planter<'a> {
                 Some(choice) => choice.clone(),
                 None if device.class(id).is_some() && depth < MOST_LEVELS => {
                     // At an inner class its own filters go on, and else the qdisc's default.
-                    self.follow(&[Place::At(id)], top, leaves, otherwise, depth + 1)
+                    self.follow(&[Parent::At(id)], top, leaves, otherwise, depth + 1)
                 }
                 None => {
                     let text = format!(
@@ -693,7 +698,7 @@ impl<'a> Planter<'a> {
         let mut then = Vec::new();
         for (number, node) in self.nodes.iter().enumerate() {
             match order.iter().position(|leaf| *leaf == number) {
-                Some(place) => then.push((place, node.clone())),
+                Some(index) => then.push((index, node.clone())),
                 None if node.is_leaf && !node.is_default => {
                     then.push((usize::MAX, node.clone()));
                 }
@@ -701,7 +706,7 @@ impl<'a> Planter<'a> {
                 None => first.push(node.clone()),
             }
         }
-        then.sort_by_key(|(place, _)| *place);
+        then.sort_by_key(|(index, _)| *index);
         for (_, node) in &then {
             let stands_in = node.name.ends_with(":unclassified") || node.name.ends_with(":direct");
             let is_bare = node.rules.is_empty() && !node.is_default && !stands_in;
@@ -719,12 +724,12 @@ impl<'a> Planter<'a> {
     /// Warns of rules that change their order: one behind a later leaf's in the script comes before
     /// it in the file.
     fn warn_of_order(&mut self, choice: &Choice, order: &[usize]) {
-        let place = |leaf: usize| order.iter().position(|other| *other == leaf);
+        let index = |leaf: usize| order.iter().position(|other| *other == leaf);
         let looked_at = &choice.rules[..choice.rules.len().min(MOST_COMPARED)];
         let mut warned = Vec::new();
         for (number, (late, leaf)) in looked_at.iter().enumerate() {
             for (early, other) in &looked_at[..number] {
-                let is_turned = place(*leaf) < place(*other);
+                let is_turned = index(*leaf) < index(*other);
                 let pair = (*leaf, *other);
                 if is_turned && !warned.contains(&pair) && filters::overlap(early, late) {
                     warned.push(pair);

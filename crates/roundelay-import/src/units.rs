@@ -6,13 +6,12 @@ use roundelay::Rate;
 const KIBI: f64 = 1024.0;
 
 /// What to expect instead of a rate that cannot be read.
-pub(crate) fn rate_expected(text: &str) -> String {
+pub(crate) fn rate_expected(text: &str) -> &'static str {
     if text.ends_with('%') {
-        return "expected a rate such as 20mbit: a percentage is of the interface's speed, which \
-                the script does not tell"
-            .to_owned();
+        return "a rate such as 20mbit: a percentage is of the interface's speed, which \
+                the script does not tell";
     }
-    "expected a rate such as 20mbit, up to 100tbit".to_owned()
+    "a rate such as 20mbit, up to 100tbit"
 }
 
 /// A number, and its suffix in lower case.

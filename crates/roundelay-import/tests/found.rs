@@ -51,7 +51,12 @@ fn check_rates(cases: &[(&str, &[&str])]) {
     let mut wrong = String::new();
     for (text, rates) in cases {
         let whole = format!("CLS=\"tc class add dev eth0 parent 1: classid\"\n{HTB}{text}\n");
-        match of(&whole, &[("1", "3mbit"), ("2", "4mbit"), ("3", "5mbit")]) {
+        let arguments: &[(&str, &str)] = if text.contains("shift") {
+            &[("1", "3mbit"), ("2", "4mbit"), ("3", "5mbit")]
+        } else {
+            &[]
+        };
+        match of(&whole, arguments) {
             Ok(imported) => {
                 let tree = nodes(&imported);
                 for rate in *rates {
@@ -503,4 +508,236 @@ fn remarks_tell_what_to_do() {
     let strict = "tc qdisc add dev eth0 root handle 1: prio\n\
                   tc qdisc add dev eth0 parent 1:1 tbf rate 1mbit burst 5k limit 9k\n";
     assert!(!remarks(&of(strict, &[]).expect("a tree")).contains("tbf below"));
+}
+
+#[test]
+fn what_tc_cannot_have_meant_is_refused() {
+    for (command, said) in [
+        (
+            "qdisc replace dev eth0 root fq_codell limit 7",
+            "no qdisc of Linux is called 'fq_codell' (did you mean 'fq_codel'?)",
+        ),
+        (
+            "qdisc replace dev eth0 parent 1:10 quark",
+            "no qdisc of Linux is called 'quark': atm, bfifo, ",
+        ),
+        (
+            "class change dev eth0 parent 1: classid 1:10 htbb rate 1mbit",
+            "no qdisc of Linux is called 'htbb' (did you mean 'htb'?)",
+        ),
+        (
+            "qdsic add dev eth0 root fq",
+            "no object of tc is called 'qdsic' (did you mean 'qdisc'?): qdisc, class, filter, ",
+        ),
+        (
+            "dev eth0",
+            "no object of tc is called 'dev': qdisc, class, filter, chain, actions, monitor, exec, help",
+        ),
+        (
+            "qdisc dell dev eth0 root",
+            "`tc qdisc dell` (did you mean 'del'?): expected add, replace, change, del or show",
+        ),
+        (
+            "class frob dev eth0",
+            "`tc class frob`: expected add, replace, change, del or show",
+        ),
+    ] {
+        let error = of(&format!("{HTB}tc {command}\n"), &[]).expect_err(command);
+        assert!(
+            error.starts_with(&format!("s:3: {said}")),
+            "{command}: {error}"
+        );
+    }
+    check_said(&[(
+        "echo qdsic add dev eth0 root | tc -b -",
+        "s:4: no object of tc",
+    )]);
+}
+
+#[test]
+fn what_tc_reads_is_read() {
+    // tc takes the beginning of an object or verb for the whole.
+    for command in [
+        "q a dev eth1 root fq",
+        "-s qdisc",
+        "-d -s q ls dev eth0",
+        "-cf /etc/tc.conf qdisc show",
+        "qdisc ad dev eth1 root fq",
+        "qdisc repl dev eth1 root fq",
+        "qdisc lst",
+        "qdisc help",
+        "cl c dev eth0 parent 1: classid 1:10 htb rate 9mbit",
+        "f show dev eth0",
+        "filter get dev eth0",
+        "chain add dev eth0 chain 3",
+        "act ls action police",
+        "monitor",
+        "mon",
+        "exec bpf graft m:globals/x key 0 obj x.o",
+        "help",
+        "",
+        // What is deleted does not have to be anything.
+        "qdisc del dev eth1 root fq_codell",
+        "class del dev eth0 classid 1:99 frob",
+        "qdisc add dev eth1 ingress_block 22 ingress",
+        "qdisc add dev eth1 egress_block 22 clsact",
+        "qdisc add dev eth1 root est 1sec 4sec fq",
+    ] {
+        let imported = of(&format!("{HTB}tc {command}\n"), &[]);
+        assert!(imported.is_ok(), "{command}: {imported:?}");
+    }
+    // Qdiscs of Linux that no tree has are remarks.
+    for kind in [
+        "hhf",
+        "skbprio",
+        "cbq",
+        "teql0",
+        "dualpi2",
+        "nssfq_codel",
+        "gred",
+    ] {
+        let command = format!("tc qdisc add dev eth0 parent 1:10 {kind}");
+        let found = remarks(&of(&format!("{HTB}{command}\n"), &[]).expect(kind));
+        assert!(
+            found.contains(&format!("{kind} has no counterpart here")),
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn each_name_that_a_script_uses_may_be_set() {
+    for (text, names) in [
+        ("tc qdisc show dev $A # $B", "A"),
+        ("echo ${A:-$B} ${#C} \"${D%x}\" 'e' $E1_x", "A B C D E1_x"),
+        ("A=1\nB+=2\nexport C D=3\nlocal E", "A B C D E"),
+        ("read A B < /x; F=4 tc qdisc show", "A B F"),
+        ("for A in 1 2; do :; done; for B; do :; done", "A B 1 7"),
+        (
+            "echo $((A + B)) $[C * 2]; ((D++)); let E=F+1",
+            "A B C D E F",
+        ),
+        ("for ((A=B; A<3; A++)); do :; done", "A B"),
+        ("echo $1 ${12} $0", "1 12 0"),
+        ("echo \"$@\"", "1 9"),
+        ("f() { shift; }; f", "1 9"),
+        ("cat <<E\n$A ${B}\nE", "A B"),
+        ("x=wan\neval \"R=\\$${x}_RATE\"", "x wan_RATE R"),
+        ("printf -v A %s 7; unset B; getopts ab: C", "A B C 1"),
+        ("case $A in $B) C=1 ;; esac; [ $D = 1 ]", "A B C D"),
+        ("echo `expr $A + 1` $(seq 1 $B) > $C", "A B C"),
+    ] {
+        for name in names.split(' ') {
+            let found = of(&format!("{HTB}{text}\n"), &[(name, "7")]);
+            let error = found.err().unwrap_or_default();
+            assert!(!error.contains("is called"), "{text}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_the_script_never_uses_is_refused() {
+    let text = format!("# $UNUSED\nUPLINK=9mbit\necho $1\n{HTB}");
+    for (name, said) in [
+        (
+            "UPLNIK",
+            "s: no variable of the script is called 'UPLNIK' (did you mean 'UPLINK'?): 1, UPLINK",
+        ),
+        (
+            "UNUSED",
+            "s: no variable of the script is called 'UNUSED': 1, UPLINK",
+        ),
+        ("2", "s: no variable of the script is called '2': 1, UPLINK"),
+        (
+            "uplink-",
+            "s: no variable of the script is called 'uplink-': 1, UPLINK",
+        ),
+    ] {
+        let error = of(&text, &[("UPLINK", "1mbit"), (name, "7")]).expect_err(name);
+        assert_eq!(error, said);
+    }
+    let error = of(HTB, &[("RATE", "7")]).expect_err("there is none");
+    assert_eq!(
+        error,
+        "s: no variable of the script is called 'RATE': the script has none"
+    );
+}
+
+#[test]
+fn faults_have_their_values_as_data() {
+    let mut settings = Settings {
+        name: "s".to_owned(),
+        ..Settings::default()
+    };
+    let at_root = "tc qdisc add dev eth0 root ";
+    for (text, line, [key, owner, given, legal, meant]) in [
+        (
+            "fq_codell",
+            1,
+            ["", "", "fq_codell", "atm, bfifo", "fq_codel"],
+        ),
+        (
+            "fq limit ten",
+            1,
+            ["limit", "fq", "ten", "a whole number", ""],
+        ),
+        (
+            "fq limti 10",
+            1,
+            ["", "fq", "limti", "limit, flow_limit", "limit"],
+        ),
+        (
+            "tbf rate 1mbit burst 5k",
+            1,
+            ["", "tbf", "", "`limit 30k` or", ""],
+        ),
+        (
+            "cake bandwidth $UP",
+            1,
+            ["UP", "", "", "an assignment before", ""],
+        ),
+        (
+            "handle 1:x fq",
+            1,
+            ["handle", "", "1:x", "a handle such as 1:10", ""],
+        ),
+        (
+            "handle 1: htb\ntc class add dev eth0 classid 1:1 htb raet 1mbit",
+            2,
+            ["", "a class of htb", "raet", "rate, ceil", "rate"],
+        ),
+        (
+            "handle 1: drr\ntc class add dev eth0 classid 1:1 drr quantum 0",
+            2,
+            ["quantum", "", "0", "a size such as 15k, 1 to", ""],
+        ),
+        (
+            "prio bands 99",
+            1,
+            ["bands", "", "99", "a number from 1 to 16", ""],
+        ),
+        ("fq limit $((7 + x))", 1, ["x", "", "", "an assignment", ""]),
+        (
+            "fq\nif true; then",
+            2,
+            ["", "", "the end of the script", "fi", ""],
+        ),
+    ] {
+        let fault = import(&settings, &format!("{at_root}{text}")).expect_err(text);
+        assert_eq!(
+            (fault.file(), fault.line()),
+            (Some("s"), Some(line)),
+            "{text}"
+        );
+        let found = [fault.key(), fault.owner(), fault.given(), fault.meant()];
+        let found = found.map(Option::unwrap_or_default);
+        assert_eq!(found, [key, owner, given, meant], "{text}: {fault}");
+        let known = fault.legal().unwrap_or_default();
+        assert!(known.starts_with(legal), "{text}: {known}");
+    }
+    settings.variables.push(("AB".to_owned(), "2".to_owned()));
+    let text = format!("A=1\n{at_root} fq");
+    let fault = import(&settings, &text).expect_err("no AB");
+    assert_eq!((fault.file(), fault.line()), (Some("s"), None));
+    assert_eq!((fault.given(), fault.meant()), (Some("AB"), Some("A")));
 }

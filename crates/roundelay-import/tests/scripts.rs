@@ -186,5 +186,8 @@ fn errors_name_the_line_and_what_was_expected() {
         ..Settings::default()
     };
     let error = import(&settings, "tc qdisc add dev eth0 root fq\n").expect_err("no eth7");
-    assert_eq!(error.to_string(), "s: no interface is called 'eth7': eth0");
+    assert_eq!(
+        error.to_string(),
+        "s: no interface is called 'eth7' (did you mean 'eth0'?): eth0"
+    );
 }

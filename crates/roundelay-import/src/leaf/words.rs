@@ -1,5 +1,6 @@
 //! The words that tc has for queues without classes, and which of them replace each other.
 
+use roundelay::Fault;
 use roundelay::suggestion::nearest;
 
 use crate::units;
@@ -301,21 +302,17 @@ pub(super) fn phrases<'a>(
     kind: &str,
     words: &'a [String],
     remarks: &mut Vec<String>,
-) -> Result<Vec<Phrase<'a>>, String> {
+) -> Result<Vec<Phrase<'a>>, Fault> {
     let mut all: Vec<Phrase<'a>> = Vec::new();
     let mut rest = words;
     while let Some((word, behind)) = rest.split_first() {
         let phrase = phrase(kind, word, behind)?;
         rest = &behind[phrase.values.len()..];
         let before = all.iter().position(|old| old.purpose == phrase.purpose);
-        if let Some(place) = before {
-            let old = all.remove(place);
+        if let Some(index) = before {
+            let old = all.remove(index);
             if kind == "tbf" {
-                return Err(format!(
-                    "`{}` and `{}` of tbf; expected one of them",
-                    old.written(),
-                    phrase.written()
-                ));
+                return Err(both_of_tbf(&old.written(), &phrase.written()));
             }
             if old.written() != phrase.written() {
                 remarks.push(format!(
@@ -330,7 +327,7 @@ pub(super) fn phrases<'a>(
     Ok(all)
 }
 
-fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<'a>, String> {
+fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<'a>, Fault> {
     for group in groups(kind) {
         let Some(name) = group.words.iter().find(|name| **name == word) else {
             continue;
@@ -346,11 +343,18 @@ fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<
             _ => 1,
         };
         let Some(values) = behind.get(..number) else {
-            return Err(format!("`{word}` of {kind} has no value"));
+            let message = format!("`{word}` of {kind} has no value");
+            return Err(Fault::new(message).with_key(word).with_owner(kind));
         };
-        if let Some(text) = values.first() {
-            check(group.value, text)
-                .map_err(|expected| format!("`{word} {text}` of {kind}: {expected}"))?;
+        if let Some(text) = values.first()
+            && let Some(legal) = expected(group.value, text)
+        {
+            return Err(
+                Fault::expected(format_args!("`{word} {text}` of {kind}"), legal)
+                    .with_given(text)
+                    .with_key(word)
+                    .with_owner(kind),
+            );
         }
         return Ok(Phrase {
             word,
@@ -359,13 +363,13 @@ fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<
             purpose,
         });
     }
-    Err(format!("`{word}` of {kind}: {}", expected(kind, word)))
+    Err(no_word(kind, word))
 }
 
-/// Checks that tc can read the value. If not, says what it expects.
-fn check(value: Value, text: &str) -> Result<(), String> {
+/// What tc expects instead of this value. None if it can read it.
+fn expected(value: Value, text: &str) -> Option<&'static str> {
     let (is_read, expected) = match value {
-        Value::None | Value::Words(_) => return Ok(()),
+        Value::None | Value::Words(_) => return None,
         Value::Rate => (
             units::rate(text).is_some() || text == "0",
             units::rate_expected(text),
@@ -373,29 +377,41 @@ fn check(value: Value, text: &str) -> Result<(), String> {
         // tc reads `15k/8` as a size and a cell length.
         Value::Size => (
             units::size(text.split('/').next().unwrap_or_default()).is_some(),
-            "expected a size such as 15k".to_owned(),
+            "a size such as 15k",
         ),
-        Value::Time => (
-            units::time(text).is_some(),
-            "expected a time such as 5ms".to_owned(),
-        ),
+        Value::Time => (units::time(text).is_some(), "a time such as 5ms"),
         Value::Number => (
             units::whole(text.trim_start_matches('-')).is_some(),
-            "expected a whole number".to_owned(),
+            "a whole number",
         ),
     };
-    if is_read { Ok(()) } else { Err(expected) }
+    if is_read { None } else { Some(expected) }
 }
 
-/// Suggests what a wrong word may have meant.
-fn expected(kind: &str, wrong: &str) -> String {
+/// Two words of tbf of which it takes one.
+pub(super) fn both_of_tbf(first: &str, second: &str) -> Fault {
+    Fault::wanted("one of them")
+        .behind(format_args!("`{first}` and `{second}` of tbf; "))
+        .with_given(second)
+        .with_owner("tbf")
+}
+
+/// A word that tc does not have for the queue, and what it may have meant.
+fn no_word(kind: &str, wrong: &str) -> Fault {
     let mut words: Vec<&str> = Vec::new();
     for group in groups(kind) {
         words.extend_from_slice(group.words);
     }
-    match nearest(wrong, words.iter().copied()) {
+    let all = words.join(", ");
+    let meant = nearest(wrong, words.into_iter());
+    let problem = match meant {
         Some(word) => format!("tc has no such word. Did you mean `{word}`?"),
-        None if words.is_empty() => "tc has no words for it; expected none".to_owned(),
-        None => format!("tc has no such word; expected one of {}", words.join(", ")),
-    }
+        None if all.is_empty() => "tc has no words for it; expected none".to_owned(),
+        None => format!("tc has no such word; expected one of {all}"),
+    };
+    Fault::new(format!("`{wrong}` of {kind}: {problem}"))
+        .with_given(wrong)
+        .with_legal(all)
+        .with_meant(meant)
+        .with_owner(kind)
 }

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use roundelay::Fault;
+
 /// The most parentheses inside each other.
 const DEEPEST: usize = 64;
 
 /// The value, or why there is none.
-pub(super) fn value(text: &str, variables: &BTreeMap<String, String>) -> Result<i64, String> {
+pub(super) fn value(text: &str, variables: &BTreeMap<String, String>) -> Result<i64, Fault> {
     let (value, set) = run(text, variables)?;
     match set.first_key_value() {
         None => Ok(value),
-        Some((name, _)) => Err(format!(
-            "`$(({text}))` sets {name} while a word is read, which is not followed"
-        )),
+        Some((name, _)) => {
+            let message =
+                format!("`$(({text}))` sets {name} while a word is read, which is not followed");
+            Err(Fault::new(message).with_given(text))
+        }
     }
 }
 
@@ -20,7 +24,7 @@ pub(super) fn value(text: &str, variables: &BTreeMap<String, String>) -> Result<
 pub(super) fn run(
     text: &str,
     variables: &BTreeMap<String, String>,
-) -> Result<(i64, BTreeMap<String, String>), String> {
+) -> Result<(i64, BTreeMap<String, String>), Fault> {
     let mut reader = Reader {
         letters: text.chars().collect(),
         at: 0,
@@ -34,7 +38,7 @@ pub(super) fn run(
     }
     reader.skip();
     if reader.at < reader.letters.len() {
-        return Err(format!("`$(({text}))` is not understood"));
+        return Err(Fault::new(format!("`$(({text}))` is not understood")).with_given(text));
     }
     Ok((value, reader.set))
 }
@@ -110,17 +114,17 @@ impl Reader<'_> {
     }
 
     /// Reads `NAME = VALUE`, `NAME += VALUE`, `CONDITION ? ONE : OTHER`, or a value.
-    fn assignment(&mut self) -> Result<i64, String> {
+    fn assignment(&mut self) -> Result<i64, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} parts inside each other"));
+            return Err(format!("more than {DEEPEST} parts inside each other").into());
         }
         let value = self.assigned()?;
         self.depth -= 1;
         Ok(value)
     }
 
-    fn assigned(&mut self) -> Result<i64, String> {
+    fn assigned(&mut self) -> Result<i64, Fault> {
         let start = self.at;
         self.skip();
         let name = self.word();
@@ -152,7 +156,7 @@ impl Reader<'_> {
         let before = self.set.clone();
         let one = self.assignment()?;
         if self.sign(&[":"]).is_none() {
-            return Err("`:` is missing after `?`".to_owned());
+            return Err("`:` is missing after `?`".into());
         }
         let after_one = std::mem::replace(&mut self.set, before);
         let other = self.assignment()?;
@@ -168,12 +172,12 @@ impl Reader<'_> {
         self.letters[self.at..end].iter().copied().eq(text.chars())
     }
 
-    fn keep(&mut self, name: &str, value: i64) -> Result<i64, String> {
+    fn keep(&mut self, name: &str, value: i64) -> Result<i64, Fault> {
         self.set.insert(name.to_owned(), value.to_string());
         Ok(value)
     }
 
-    fn binary(&mut self, level: usize) -> Result<i64, String> {
+    fn binary(&mut self, level: usize) -> Result<i64, Fault> {
         let Some(signs) = LEVELS.get(level) else {
             return self.single();
         };
@@ -190,10 +194,10 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    fn single(&mut self) -> Result<i64, String> {
+    fn single(&mut self) -> Result<i64, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} parentheses inside each other"));
+            return Err(format!("more than {DEEPEST} parentheses inside each other").into());
         }
         self.skip();
         let value = match self.peek() {
@@ -202,7 +206,7 @@ impl Reader<'_> {
                 let value = self.assignment()?;
                 self.skip();
                 if self.peek() != Some(')') {
-                    return Err("`)` is missing".to_owned());
+                    return Err("`)` is missing".into());
                 }
                 self.at += 1;
                 value
@@ -232,7 +236,7 @@ impl Reader<'_> {
             Some(letter) if letter == '$' || letter == '_' || letter.is_alphabetic() => {
                 self.variable()?
             }
-            _ => return Err("a number is missing".to_owned()),
+            _ => return Err("a number is missing".into()),
         };
         self.depth -= 1;
         Ok(value)
@@ -250,12 +254,15 @@ impl Reader<'_> {
         word
     }
 
-    fn number(&mut self) -> Result<i64, String> {
+    fn number(&mut self) -> Result<i64, Fault> {
         let word = self.word();
-        number(&word).ok_or_else(|| format!("`{word}` is no whole number"))
+        match number(&word) {
+            Some(number) => Ok(number),
+            None => Err(no_number(format!("`{word}` is no whole number"), &word)),
+        }
     }
 
-    fn variable(&mut self) -> Result<i64, String> {
+    fn variable(&mut self) -> Result<i64, Fault> {
         while matches!(self.peek(), Some('$' | '{')) {
             self.at += 1;
         }
@@ -274,25 +281,43 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn of_name(&self, name: &str) -> Result<i64, String> {
+    fn of_name(&self, name: &str) -> Result<i64, Fault> {
         let Some(text) = self.set.get(name).or_else(|| self.variables.get(name)) else {
             return Err(unset(name));
         };
-        number(text.trim()).ok_or_else(|| format!("{name} is `{text}`, which is no whole number"))
+        match number(text.trim()) {
+            Some(number) => Ok(number),
+            None => {
+                let message = format!("{name} is `{text}`, which is no whole number");
+                Err(no_number(message, text).with_key(name))
+            }
+        }
     }
 }
 
-/// The message that a variable has no value.
-pub(super) fn unset(name: &str) -> String {
-    format!(
-        "${name} has no value here; expected an assignment before this line, or --set {name}=VALUE"
-    )
+fn no_number(message: String, given: &str) -> Fault {
+    Fault::new(message)
+        .with_given(given)
+        .with_legal("a whole number")
+}
+
+/// A variable that has no value.
+pub(super) fn unset(name: &str) -> Fault {
+    let legal = format!("an assignment before this line, or --set {name}=VALUE");
+    Fault::wanted(legal)
+        .behind(format_args!("${name} has no value here; "))
+        .with_key(name)
 }
 
 /// Joins two numbers by an operator.
-fn sum(left: i64, sign: &str, right: i64) -> Result<i64, String> {
-    joined(left, sign, right)
-        .ok_or_else(|| format!("{left} {sign} {right} has no value in 64 bits"))
+fn sum(left: i64, sign: &str, right: i64) -> Result<i64, Fault> {
+    match joined(left, sign, right) {
+        Some(value) => Ok(value),
+        None => {
+            let given = format!("{left} {sign} {right}");
+            Err(Fault::new(format!("{given} has no value in 64 bits")).with_given(given))
+        }
+    }
 }
 
 /// A decimal, hexadecimal or octal number.
@@ -347,7 +372,7 @@ mod tests {
         assert_eq!(of("${RATE} > 100 && 1"), Ok(1));
         assert_eq!(of("0x10 + 010"), Ok(24));
         assert!(of("RATE / 0").is_err());
-        assert!(of("CEIL + 1").unwrap_err().contains("CEIL"));
+        assert_eq!(of("CEIL + 1").unwrap_err().key(), Some("CEIL"));
         assert!(of("9223372036854775807 + 1").is_err());
         assert_eq!(of("RATE > 5 ? 1 : 2"), Ok(1));
         for bad in ["", "1 +", "(1", "1 2", "09", "1 ? 2", "RATE++", "RATE = 3"] {

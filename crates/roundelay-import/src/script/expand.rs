@@ -1,6 +1,9 @@
 //! Expands words as the shell does: removes quotes and puts in variables.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use roundelay::Fault;
 
 use super::arithmetic;
 
@@ -14,7 +17,7 @@ const LONGEST: usize = 100_000;
 pub(super) struct Values<'a> {
     pub(super) variables: &'a BTreeMap<String, String>,
     /// Variables whose value cannot be known, and why.
-    pub(super) unknown: &'a BTreeMap<String, String>,
+    pub(super) unknown: &'a BTreeMap<String, Fault>,
     /// A function's `$1`, `$2`, .. None outside a function.
     pub(super) function_arguments: Option<&'a [String]>,
     /// How far `shift` has moved the script's arguments.
@@ -23,7 +26,7 @@ pub(super) struct Values<'a> {
 
 impl Values<'_> {
     /// The words that one word becomes: none, one or several.
-    pub(super) fn words(&self, raw: &str) -> Result<Vec<String>, String> {
+    pub(super) fn words(&self, raw: &str) -> Result<Vec<String>, Fault> {
         let mut writer = Writer::default();
         self.expand_to(raw, &mut writer, 0)?;
         writer.end();
@@ -31,7 +34,7 @@ impl Values<'_> {
     }
 
     /// The text of a word that is not split at blanks, as in an assignment.
-    pub(super) fn text(&self, raw: &str) -> Result<String, String> {
+    pub(super) fn text(&self, raw: &str) -> Result<String, Fault> {
         let mut writer = Writer {
             keeps_blanks: true,
             ..Writer::default()
@@ -41,9 +44,9 @@ impl Values<'_> {
         Ok(writer.words.concat())
     }
 
-    fn expand_to(&self, raw: &str, writer: &mut Writer, depth: usize) -> Result<(), String> {
+    fn expand_to(&self, raw: &str, writer: &mut Writer, depth: usize) -> Result<(), Fault> {
         if depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} expansions inside each other"));
+            return Err(format!("more than {DEEPEST} expansions inside each other").into());
         }
         let letters: Vec<char> = raw.chars().collect();
         let mut at = 0;
@@ -51,7 +54,7 @@ impl Values<'_> {
         while let Some(letter) = letters.get(at).copied() {
             at += 1;
             if writer.letters > LONGEST {
-                return Err(format!("a word longer than {LONGEST} letters"));
+                return Err(format!("a word longer than {LONGEST} letters").into());
             }
             match letter {
                 '\'' if !in_double => {
@@ -115,7 +118,7 @@ impl Values<'_> {
         letters: &[char],
         start: usize,
         depth: usize,
-    ) -> Result<(String, usize), String> {
+    ) -> Result<(String, usize), Fault> {
         match letters.get(start) {
             Some('(') => {
                 let end = closing(letters, start, '(', ')');
@@ -161,17 +164,17 @@ impl Values<'_> {
     }
 
     /// A line of a here-document. Quotes are ordinary letters there.
-    pub(super) fn text_of_line(&self, line: &str) -> Result<String, String> {
+    pub(super) fn text_of_line(&self, line: &str) -> Result<String, Fault> {
         self.text(line.trim())
     }
 
     /// The content of `((..))`, with its variables put in.
-    pub(super) fn text_of_arithmetic(&self, raw: &str) -> Result<String, String> {
+    pub(super) fn text_of_arithmetic(&self, raw: &str) -> Result<String, Fault> {
         self.text_inside(raw, 0)
     }
 
     /// A text with its variables put in, for arithmetic and defaults.
-    fn text_inside(&self, raw: &str, depth: usize) -> Result<String, String> {
+    fn text_inside(&self, raw: &str, depth: usize) -> Result<String, Fault> {
         let mut writer = Writer {
             keeps_blanks: true,
             ..Writer::default()
@@ -181,7 +184,7 @@ impl Values<'_> {
         Ok(writer.words.concat())
     }
 
-    fn arguments(&self, name: &str) -> Result<Vec<String>, String> {
+    fn arguments(&self, name: &str) -> Result<Vec<String>, Fault> {
         if let Some(arguments) = self.function_arguments {
             return Ok(arguments.to_vec());
         }
@@ -190,10 +193,8 @@ impl Values<'_> {
             found.push(text.clone());
         }
         if found.is_empty() {
-            return Err(format!(
-                "{name} stands for the arguments of the script; expected --set {}=VALUE",
-                self.shifted + 1
-            ));
+            let problem = format_args!("{name} stands for the arguments of the script");
+            return Err(to_be_set(self.shifted + 1, name, problem));
         }
         Ok(found)
     }
@@ -205,13 +206,17 @@ impl Values<'_> {
     }
 
     /// `$N`: inside a function its argument, else the script's, which `--set` gives.
-    fn argument(&self, digits: &str) -> Result<String, String> {
+    fn argument(&self, digits: &str) -> Result<String, Fault> {
         // A number too large is that of an argument that nobody gives.
         let number: usize = digits.parse().unwrap_or(usize::MAX);
         if number == 0 {
-            let name = self.variables.get("0").cloned();
-            return name
-                .ok_or_else(|| "$0 is the name of the script; expected --set 0=VALUE".to_owned());
+            return match self.variables.get("0") {
+                Some(name) => Ok(name.clone()),
+                None => {
+                    let problem = format_args!("$0 is the name of the script");
+                    Err(to_be_set(0, "$0", problem))
+                }
+            };
         }
         if let Some(arguments) = self.function_arguments {
             return Ok(arguments.get(number - 1).cloned().unwrap_or_default());
@@ -220,9 +225,8 @@ impl Values<'_> {
             return Ok(text.clone());
         }
         let unshifted = number.saturating_add(self.shifted);
-        Err(format!(
-            "${digits} is an argument of the script; expected --set {unshifted}=VALUE"
-        ))
+        let problem = format_args!("${digits} is an argument of the script");
+        Err(to_be_set(unshifted, digits, problem))
     }
 
     fn is_set(&self, name: &str) -> bool {
@@ -232,7 +236,7 @@ impl Values<'_> {
         self.variables.contains_key(name)
     }
 
-    fn variable(&self, name: &str) -> Result<String, String> {
+    fn variable(&self, name: &str) -> Result<String, Fault> {
         if name.chars().all(|letter| letter.is_ascii_digit()) && !name.is_empty() {
             return self.argument(name);
         }
@@ -240,7 +244,7 @@ impl Values<'_> {
             return Ok(text.clone());
         }
         if let Some(why) = self.unknown.get(name) {
-            return Err(format!("${name}: {why}; expected --set {name}=VALUE"));
+            return Err(to_be_set(name, name, format_args!("${name}: {why}")));
         }
         // `$TC` is set elsewhere, and says where tc is.
         if name.eq_ignore_ascii_case("tc") {
@@ -250,7 +254,7 @@ impl Values<'_> {
     }
 
     /// The value of what is between `${` and `}`.
-    fn braces(&self, inner: &str, depth: usize) -> Result<String, String> {
+    fn braces(&self, inner: &str, depth: usize) -> Result<String, Fault> {
         let length = inner
             .chars()
             .take_while(|letter| is_of_name(*letter))
@@ -268,11 +272,11 @@ impl Values<'_> {
             return Ok(self.arguments("$#")?.len().to_string());
         }
         if inner == "@array" {
-            return Err("it is an array, which is not followed".to_owned());
+            return Err("it is an array, which is not followed".into());
         }
         if name.is_empty() {
             let Some(name) = inner.strip_prefix('#') else {
-                return Err(format!("`${{{inner}}}` is not understood"));
+                return Err(not_understood(inner));
             };
             return Ok(self.variable(name)?.chars().count().to_string());
         }
@@ -327,12 +331,15 @@ impl Values<'_> {
                 return Ok(left.unwrap_or(&value).to_owned());
             }
         }
-        Err(format!("`${{{inner}}}` is not understood"))
+        Err(not_understood(inner))
     }
 
     /// What `$(..)` prints, for those few commands that print the same everywhere.
-    fn output(&self, inner: &str, depth: usize) -> Result<String, String> {
-        let unknown = || format!("the output of `{}` is not known", inner.trim());
+    fn output(&self, inner: &str, depth: usize) -> Result<String, Fault> {
+        let unknown = || {
+            let given = inner.trim();
+            Fault::new(format!("the output of `{given}` is not known")).with_given(given)
+        };
         let mut words = Vec::new();
         for raw in inner.split_whitespace() {
             let mut writer = Writer::default();
@@ -364,6 +371,18 @@ impl Values<'_> {
     }
 }
 
+/// A value that only the caller knows.
+fn to_be_set(name: impl fmt::Display, key: &str, problem: fmt::Arguments<'_>) -> Fault {
+    Fault::wanted(format_args!("--set {name}=VALUE"))
+        .behind(format_args!("{problem}; "))
+        .with_key(key)
+}
+
+fn not_understood(inner: &str) -> Fault {
+    let given = format!("${{{inner}}}");
+    Fault::new(format!("`{given}` is not understood")).with_given(given)
+}
+
 /// `seq FIRST LAST`, with at most a thousand numbers.
 fn numbers(first: &str, last: &str) -> Option<String> {
     let first: i64 = first.parse().ok()?;
@@ -385,14 +404,14 @@ fn is_of_name(letter: char) -> bool {
 /// The index of the bracket that closes the one at `start`, or the end.
 fn closing(letters: &[char], start: usize, open: char, close: char) -> usize {
     let mut depth = 0_usize;
-    for (place, letter) in letters.iter().enumerate().skip(start) {
+    for (index, letter) in letters.iter().enumerate().skip(start) {
         if *letter == open {
             depth += 1;
         }
         if *letter == close {
             depth -= 1;
             if depth == 0 {
-                return place;
+                return index;
             }
         }
     }
@@ -466,7 +485,7 @@ mod tests {
         let mut unknown = BTreeMap::new();
         unknown.insert(
             "MTU".to_owned(),
-            "the output of `cat mtu` is not known".to_owned(),
+            Fault::new("the output of `cat mtu` is not known"),
         );
         let arguments = ["a b".to_owned()];
         let values = Values {
@@ -517,7 +536,7 @@ mod tests {
             ("${DEV%%[0-9]*}", "not understood"),
         ] {
             let error = values.words(raw).unwrap_err();
-            assert!(error.contains(part), "{raw}: {error}");
+            assert!(error.message().contains(part), "{raw}: {error}");
         }
     }
     #[test]
@@ -532,9 +551,10 @@ mod tests {
         };
         assert_eq!(values.text("${0}"), Ok("setup.sh".to_owned()));
         let error = values.text("${99999999999999999999}").unwrap_err();
+        let message = error.message();
         assert!(
-            error.contains("$99999999999999999999 is an argument of the script"),
-            "{error}"
+            message.contains("$99999999999999999999 is an argument of the script"),
+            "{message}"
         );
         values.function_arguments = Some(&[]);
         assert_eq!(

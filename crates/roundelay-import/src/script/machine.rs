@@ -7,14 +7,16 @@ mod tc;
 
 use std::rc::Rc;
 
+use roundelay::Fault;
+
 pub(crate) use self::state::Ran;
 
 use self::left_out::{Seen, has_end, is_always};
-use self::state::{DEEPEST, End, Machine, RECORD, Status, assignment};
-use super::error::ScriptError;
+use self::state::{DEEPEST, End, Machine, RECORD, Status, assignment, decided_at};
 use super::parse::{Simple, Statement, parse};
 use super::programs::{is_object, mentions_tc};
 use super::{arithmetic, pattern};
+use crate::faults::at_line;
 
 /// The most statements that we run, those in loops included.
 const MOST_STEPS: usize = 200_000;
@@ -25,15 +27,17 @@ const DEPENDS: &str = "that a condition or a loop decides about, which depends o
                        its variables with --set, or ";
 
 /// Runs a script with these variables.
-pub(crate) fn run(text: &str, variables: &[(String, String)]) -> Result<Ran, ScriptError> {
+pub(crate) fn run(text: &str, variables: &[(String, String)]) -> Result<Ran, Fault> {
     let statements = parse(text, 1)?;
     let mut machine = Machine::new(variables);
+    machine.names.read(text);
     machine.all(&statements)?;
+    machine.names.check(variables)?;
     Ok(machine.ran)
 }
 
 impl Machine {
-    fn all(&mut self, statements: &[Statement]) -> Result<End, ScriptError> {
+    fn all(&mut self, statements: &[Statement]) -> Result<End, Fault> {
         let mut end = End::Done;
         for statement in statements {
             end = self.one(statement)?;
@@ -44,11 +48,11 @@ impl Machine {
         Ok(end)
     }
 
-    fn one(&mut self, statement: &Statement) -> Result<End, ScriptError> {
+    fn one(&mut self, statement: &Statement) -> Result<End, Fault> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             let message = format!("the script runs more than {MOST_STEPS} commands; {RECORD}");
-            return Err(ScriptError::new(line_of(statement), message));
+            return Err(at_line(line_of(statement), message));
         }
         match statement {
             Statement::Simple(simple) => self.simple(simple),
@@ -111,7 +115,7 @@ impl Machine {
         }
     }
 
-    fn chain(&mut self, first: &Statement, rest: &[(bool, Statement)]) -> Result<End, ScriptError> {
+    fn chain(&mut self, first: &Statement, rest: &[(bool, Statement)]) -> Result<End, Fault> {
         let mut end = self.one(first)?;
         for (if_failed, next) in rest {
             let runs = match end {
@@ -137,7 +141,7 @@ impl Machine {
         line: usize,
         branches: &[(Vec<Statement>, Vec<Statement>)],
         otherwise: &[Statement],
-    ) -> Result<End, ScriptError> {
+    ) -> Result<End, Fault> {
         for (number, (condition, body)) in branches.iter().enumerate() {
             match self.all(condition)? {
                 End::Done => return self.all(body),
@@ -163,8 +167,8 @@ impl Machine {
         line: usize,
         body: &[Statement],
         step: Option<&str>,
-        goes_on: impl Fn(&mut Self) -> Result<End, ScriptError>,
-    ) -> Result<End, ScriptError> {
+        goes_on: impl Fn(&mut Self) -> Result<End, Fault>,
+    ) -> Result<End, Fault> {
         let before = self.state.clone();
         self.steps += before.variables.len() / 16;
         let calls = self.ran.calls.len();
@@ -199,7 +203,7 @@ impl Machine {
         name: &str,
         words: &[String],
         body: &[Statement],
-    ) -> Result<End, ScriptError> {
+    ) -> Result<End, Fault> {
         let mut all = Vec::new();
         for word in words {
             let found = self.values().words(word);
@@ -208,8 +212,7 @@ impl Machine {
                 .is_ok_and(|words| !words.iter().any(|word| word.contains('*')));
             if !is_known {
                 self.leave_out(line, &[body], DEPENDS);
-                let why = format!("line {line} decides about its value");
-                self.assign(name, Err(why));
+                self.assign(name, Err(decided_at(line)));
                 return Ok(End::Unknown);
             }
             all.extend(found.unwrap_or_default());
@@ -228,7 +231,7 @@ impl Machine {
         line: usize,
         word: &str,
         arms: &[(Vec<String>, Vec<Statement>)],
-    ) -> Result<End, ScriptError> {
+    ) -> Result<End, Fault> {
         let word = self.values().text(word);
         for (number, (patterns, body)) in arms.iter().enumerate() {
             for pattern in patterns {
@@ -254,7 +257,7 @@ impl Machine {
     }
 
     /// Parentheses: what they set ends with them.
-    fn subshell(&mut self, body: &[Statement]) -> Result<End, ScriptError> {
+    fn subshell(&mut self, body: &[Statement]) -> Result<End, Fault> {
         let before = self.state.clone();
         // Copying the state counts as work.
         self.steps += before.variables.len() / 16;
@@ -268,7 +271,7 @@ impl Machine {
     }
 
     /// `first | second`: each command can read what the one before it printed.
-    fn pipe(&mut self, parts: &[Statement]) -> Result<End, ScriptError> {
+    fn pipe(&mut self, parts: &[Statement]) -> Result<End, Fault> {
         let outside = std::mem::take(&mut self.printed);
         let mut end = End::Done;
         for (number, part) in parts.iter().enumerate() {
@@ -290,7 +293,7 @@ impl Machine {
     fn arithmetic(&mut self, line: usize, text: &str) -> End {
         let found = match self.values().text_of_arithmetic(text) {
             Ok(text) => arithmetic::run(&text, &self.state.variables),
-            Err(message) => Err(message),
+            Err(fault) => Err(fault),
         };
         match found {
             Ok((value, set)) => {
@@ -301,15 +304,14 @@ impl Machine {
             }
             Err(_) => {
                 for name in arithmetic::names_set(text) {
-                    let why = format!("line {line} decides about its value");
-                    self.assign(&name, Err(why));
+                    self.assign(&name, Err(decided_at(line)));
                 }
                 End::Unknown
             }
         }
     }
 
-    fn simple(&mut self, simple: &Simple) -> Result<End, ScriptError> {
+    fn simple(&mut self, simple: &Simple) -> Result<End, Fault> {
         let mut words = simple.words.as_slice();
         let mut assignments = Vec::new();
         while let Some(found) = words.first().and_then(|word| assignment(word)) {
@@ -325,10 +327,10 @@ impl Machine {
         };
         let named = match self.values().words(first) {
             Ok(named) => named,
-            Err(message) => {
+            Err(fault) => {
                 let is_call = words[1..].iter().any(|word| is_object(word));
                 if is_call || mentions_tc(words) {
-                    return Err(ScriptError::new(simple.line, message));
+                    return Err(at_line(simple.line, fault));
                 }
                 return Ok(End::Unknown);
             }
@@ -369,15 +371,10 @@ impl Machine {
         }
     }
 
-    fn call(
-        &mut self,
-        line: usize,
-        words: &[String],
-        body: &[Statement],
-    ) -> Result<End, ScriptError> {
+    fn call(&mut self, line: usize, words: &[String], body: &[Statement]) -> Result<End, Fault> {
         if self.depth >= DEEPEST {
             let message = format!("more than {DEEPEST} functions call each other");
-            return Err(ScriptError::new(line, message));
+            return Err(at_line(line, message));
         }
         let arguments = match self.expanded(line, words) {
             Ok(arguments) => arguments,
@@ -490,10 +487,10 @@ mod tests {
         let ran = run(text, &set).expect("a script");
         assert_eq!(ran.calls[0].words, ["a", "5mbit", "y"]);
         let error = run(text, &[]).expect_err("X is unknown");
-        assert_eq!(error.line, 3);
-        assert!(error.message.contains("--set X=VALUE"), "{}", error.message);
+        assert_eq!(error.line(), Some(3));
+        assert!(error.message().contains("--set X=VALUE"), "{error}");
         let error = run("tc $Y", &[]).expect_err("Y is not set");
-        assert!(error.message.contains("--set Y=VALUE"), "{}", error.message);
+        assert!(error.message().contains("--set Y=VALUE"), "{error}");
     }
 
     #[test]
@@ -519,8 +516,8 @@ mod tests {
             ),
         ] {
             let error = run(text, &[]).expect_err(text);
-            assert_eq!(error.line, line, "{text}: {}", error.message);
-            assert!(error.message.contains(part), "{text}: {}", error.message);
+            assert_eq!(error.line(), Some(line), "{text}: {error}");
+            assert!(error.message().contains(part), "{text}: {error}");
         }
     }
 }

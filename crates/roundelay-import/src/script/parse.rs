@@ -3,7 +3,9 @@
 //! Words keep their quotes and `$`, because the [machine](super::machine) expands them when it runs
 //! them.
 
-use super::error::ScriptError;
+use roundelay::Fault;
+
+use crate::faults::at_line;
 
 /// The most statements inside each other.
 const DEEPEST: usize = 32;
@@ -79,7 +81,7 @@ pub(super) const ARRAY: &str = "${@array}";
 
 /// A word or an operator.
 #[derive(Debug, Clone, PartialEq)]
-enum Token {
+pub(super) enum Token {
     Word(String),
     Operator(&'static str),
     Here(usize, String),
@@ -89,9 +91,14 @@ enum Token {
     Arithmetic(String),
 }
 
+/// The words and operators of a script, with their lines.
+pub(super) fn tokens(text: &str, first_line: usize) -> Result<Vec<(Token, usize)>, Fault> {
+    Lexer::new(text, first_line).all()
+}
+
 /// Reads a script. `first_line` is the number that its first line gets.
-pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, ScriptError> {
-    let tokens = Lexer::new(text, first_line).all()?;
+pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, Fault> {
+    let tokens = tokens(text, first_line)?;
     let mut parser = Parser {
         tokens,
         at: 0,
@@ -103,7 +110,7 @@ pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, Scr
         None => Ok(statements),
         Some(token) => {
             let found = shown(token);
-            Err(parser.error(format!("unexpected {found}; expected a command")))
+            Err(parser.error(unexpected(&found, "a command")))
         }
     }
 }
@@ -117,6 +124,12 @@ fn shown(token: &Token) -> String {
         Token::Into(..) => "`>`".to_owned(),
         Token::Arithmetic(_) => "`((`".to_owned(),
     }
+}
+
+fn unexpected(found: &str, legal: &str) -> Fault {
+    Fault::wanted(legal)
+        .behind(format_args!("unexpected {found}; "))
+        .with_given(found)
 }
 
 /// Splits the text into words and operators.
@@ -156,7 +169,7 @@ impl Lexer {
         true
     }
 
-    fn all(mut self) -> Result<Vec<(Token, usize)>, ScriptError> {
+    fn all(mut self) -> Result<Vec<(Token, usize)>, Fault> {
         while let Some(letter) = self.peek(0) {
             if letter == ' ' || letter == '\t' || letter == '\r' {
                 self.at += 1;
@@ -230,7 +243,7 @@ impl Lexer {
     }
 
     /// Skips a redirection with its file. Remembers where a here-document will end.
-    fn redirection(&mut self) -> Result<(), ScriptError> {
+    fn redirection(&mut self) -> Result<(), Fault> {
         let start = self.at;
         while self.peek(0).is_some_and(|letter| letter.is_ascii_digit()) {
             self.at += 1;
@@ -266,7 +279,7 @@ impl Lexer {
     }
 
     /// Reads the here-documents that the last line announced.
-    fn read_here(&mut self) -> Result<(), ScriptError> {
+    fn read_here(&mut self) -> Result<(), Fault> {
         for end in std::mem::take(&mut self.awaited) {
             let first = self.line;
             let mut body = String::new();
@@ -286,20 +299,20 @@ impl Lexer {
                 }
                 if is_last {
                     let message = format!("`<<` has no end; expected a line `{end}`");
-                    return Err(ScriptError::new(first, message));
+                    return Err(at_line(first, message));
                 }
                 body.push_str(&line);
                 body.push('\n');
             }
             // The document goes before the end of the line that announced it.
-            let place = self.tokens.len().saturating_sub(1);
-            self.tokens.insert(place, (Token::Here(first, body), first));
+            let index = self.tokens.len().saturating_sub(1);
+            self.tokens.insert(index, (Token::Here(first, body), first));
         }
         Ok(())
     }
 
     /// Reads a word with its quotes.
-    fn word(&mut self) -> Result<String, ScriptError> {
+    fn word(&mut self) -> Result<String, Fault> {
         let first = self.line;
         let mut word = String::new();
         while let Some(letter) = self.peek(0) {
@@ -324,14 +337,14 @@ impl Lexer {
                 }
             }
             if word.len() > 65_536 {
-                return Err(ScriptError::new(first, "a word of more than 64 KB"));
+                return Err(at_line(first, "a word of more than 64 KB"));
             }
         }
         Ok(word)
     }
 
     /// Reads up to the matching quote.
-    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), ScriptError> {
+    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), Fault> {
         let first = self.line;
         word.push(quote);
         self.at += 1;
@@ -352,11 +365,11 @@ impl Lexer {
                 self.at += 1;
             }
         }
-        Err(ScriptError::new(first, format!("`{quote}` is not closed")))
+        Err(at_line(first, format!("`{quote}` is not closed")))
     }
 
     /// Reads `$(..)`, `$((..))`, `${..}` or `$[..]`.
-    fn bracketed(&mut self, open: char, close: char, word: &mut String) -> Result<(), ScriptError> {
+    fn bracketed(&mut self, open: char, close: char, word: &mut String) -> Result<(), Fault> {
         let first = self.line;
         word.push('$');
         self.at += 1;
@@ -381,7 +394,7 @@ impl Lexer {
                 }
             }
         }
-        Err(ScriptError::new(first, format!("`${open}` is not closed")))
+        Err(at_line(first, format!("`${open}` is not closed")))
     }
 }
 
@@ -404,8 +417,8 @@ impl Parser {
             .map_or(self.last_line, |(_, line)| *line)
     }
 
-    fn error(&self, message: impl Into<String>) -> ScriptError {
-        ScriptError::new(self.line(), message)
+    fn error(&self, fault: impl Into<Fault>) -> Fault {
+        at_line(self.line(), fault)
     }
 
     fn advance(&mut self) {
@@ -430,7 +443,7 @@ impl Parser {
     }
 
     /// Takes the word that must come here.
-    fn expect(&mut self, text: &str, of: &str, since: usize) -> Result<(), ScriptError> {
+    fn expect(&mut self, text: &str, of: &str, since: usize) -> Result<(), Fault> {
         if self.is_word(text) {
             self.advance();
             return Ok(());
@@ -438,9 +451,8 @@ impl Parser {
         let found = self
             .peek()
             .map_or("the end of the script".to_owned(), shown);
-        Err(self.error(format!(
-            "{found} where `{text}` is expected, for the `{of}` of line {since}"
-        )))
+        let message = format!("{found} where `{text}` is expected, for the `{of}` of line {since}");
+        Err(self.error(Fault::new(message).with_given(found).with_legal(text)))
     }
 
     fn skip_ends(&mut self) {
@@ -450,7 +462,7 @@ impl Parser {
     }
 
     /// Reads statements up to one of these words, a `)` or a `;;`.
-    fn list(&mut self, ends: &[&str]) -> Result<Vec<Statement>, ScriptError> {
+    fn list(&mut self, ends: &[&str]) -> Result<Vec<Statement>, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.error(format!("more than {DEEPEST} statements inside each other")));
@@ -474,7 +486,7 @@ impl Parser {
     }
 
     /// Reads commands joined by `&&`, `||` and `|`.
-    fn chain(&mut self) -> Result<Statement, ScriptError> {
+    fn chain(&mut self) -> Result<Statement, Fault> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         loop {
@@ -495,7 +507,7 @@ impl Parser {
         })
     }
 
-    fn pipeline(&mut self) -> Result<Statement, ScriptError> {
+    fn pipeline(&mut self) -> Result<Statement, Fault> {
         let first = self.statement()?;
         // `done` or `}` may be followed by a file.
         while matches!(self.peek(), Some(Token::Into(..))) {
@@ -515,7 +527,7 @@ impl Parser {
         Ok(Statement::Pipe(all))
     }
 
-    fn statement(&mut self) -> Result<Statement, ScriptError> {
+    fn statement(&mut self) -> Result<Statement, Fault> {
         let line = self.line();
         let word = match self.peek() {
             Some(Token::Word(word)) => word.clone(),
@@ -536,7 +548,7 @@ impl Parser {
             Some(Token::Into(..)) => return self.simple(line),
             Some(token) => {
                 let found = shown(token);
-                return Err(self.error(format!("unexpected {found}; expected a command")));
+                return Err(self.error(unexpected(&found, "a command")));
             }
             None => return Err(self.error("the script ends where a command is expected")),
         };
@@ -564,7 +576,7 @@ impl Parser {
             "function" => {
                 self.advance();
                 let Some(Token::Word(name)) = self.peek().cloned() else {
-                    return Err(self.error("expected the name of a function"));
+                    return Err(self.error(Fault::wanted("the name of a function")));
                 };
                 self.advance();
                 if self.take_operator("(") {
@@ -586,14 +598,14 @@ impl Parser {
         }
     }
 
-    fn closed(&mut self, body: Vec<Statement>) -> Result<Statement, ScriptError> {
+    fn closed(&mut self, body: Vec<Statement>) -> Result<Statement, Fault> {
         if self.take_operator(")") {
             return Ok(Statement::Subshell(body));
         }
-        Err(self.error("expected `)`"))
+        Err(self.error(Fault::wanted("`)`")))
     }
 
-    fn function(&mut self, name: String) -> Result<Statement, ScriptError> {
+    fn function(&mut self, name: String) -> Result<Statement, Fault> {
         while self.take_operator("\n") {}
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -607,7 +619,7 @@ impl Parser {
         Ok(Statement::Function { name, body })
     }
 
-    fn conditional(&mut self, line: usize) -> Result<Statement, ScriptError> {
+    fn conditional(&mut self, line: usize) -> Result<Statement, Fault> {
         let mut branches = Vec::new();
         let mut otherwise = Vec::new();
         loop {
@@ -632,14 +644,14 @@ impl Parser {
         }
     }
 
-    fn body(&mut self, of: &str, line: usize) -> Result<Vec<Statement>, ScriptError> {
+    fn body(&mut self, of: &str, line: usize) -> Result<Vec<Statement>, Fault> {
         self.expect("do", of, line)?;
         let body = self.list(&["done"])?;
         self.expect("done", of, line)?;
         Ok(body)
     }
 
-    fn repeated(&mut self, line: usize) -> Result<Statement, ScriptError> {
+    fn repeated(&mut self, line: usize) -> Result<Statement, Fault> {
         self.advance();
         if let Some(Token::Arithmetic(text)) = self.peek() {
             let mut parts: [String; 3] = Default::default();
@@ -652,7 +664,7 @@ impl Parser {
             return Ok(Statement::Count { line, parts, body });
         }
         let Some(Token::Word(name)) = self.peek().cloned() else {
-            return Err(self.error("expected a variable after `for`"));
+            return Err(self.error(Fault::wanted("a variable after `for`")));
         };
         self.advance();
         while self.take_operator("\n") {}
@@ -676,10 +688,10 @@ impl Parser {
         })
     }
 
-    fn case(&mut self, line: usize) -> Result<Statement, ScriptError> {
+    fn case(&mut self, line: usize) -> Result<Statement, Fault> {
         self.advance();
         let Some(Token::Word(word)) = self.peek().cloned() else {
-            return Err(self.error("expected a word after `case`"));
+            return Err(self.error(Fault::wanted("a word after `case`")));
         };
         self.advance();
         while self.take_operator("\n") {}
@@ -699,16 +711,15 @@ impl Parser {
                 self.take_operator("|");
             }
             if !self.take_operator(")") {
-                return Err(self.error(format!(
-                    "expected `)` after a pattern, for the `case` of line {line}"
-                )));
+                let legal = format!("`)` after a pattern, for the `case` of line {line}");
+                return Err(self.error(Fault::wanted(legal)));
             }
             let body = self.list(&["esac"])?;
             arms.push((patterns, body));
         }
     }
 
-    fn simple(&mut self, line: usize) -> Result<Statement, ScriptError> {
+    fn simple(&mut self, line: usize) -> Result<Statement, Fault> {
         let mut words = Vec::new();
         let mut here = None;
         let mut into = None;
@@ -728,7 +739,7 @@ impl Parser {
                     }
                 }
                 Some(Token::Operator("(")) => {
-                    return Err(self.error("unexpected `(`; expected a word"));
+                    return Err(self.error(unexpected("`(`", "a word")));
                 }
                 _ => break,
             }

@@ -5,31 +5,31 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let mut at = 0;
-    let mut place = 0;
+    let mut index = 0;
     // On a mismatch the last `*` covers one letter more. This is the index behind it in the
     // pattern, and the index of the next letter in the text.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         if pattern.get(at) == Some(&'*') {
             at += 1;
-            retry = Some((at, place));
+            retry = Some((at, index));
             continue;
         }
-        if at == pattern.len() && place == text.len() {
+        if at == pattern.len() && index == text.len() {
             return true;
         }
         let next = text
-            .get(place)
+            .get(index)
             .and_then(|letter| one(&pattern[at..], *letter));
         match (next, retry) {
             (Some(length), _) => {
                 at += length;
-                place += 1;
+                index += 1;
             }
             (None, Some((after, covered))) if covered < text.len() => {
                 at = after;
-                place = covered + 1;
-                retry = Some((after, place));
+                index = covered + 1;
+                retry = Some((after, index));
             }
             _ => return false,
         }

@@ -33,7 +33,7 @@ pub(super) fn unwrapped(words: &[String]) -> usize {
             // `ip netns exec NAME`, `ip vrf exec NAME`.
             let exec = words[at..].iter().position(|word| word == "exec");
             match exec {
-                Some(place) if place >= 2 => at += place + 2,
+                Some(index) if index >= 2 => at += index + 2,
                 _ => return at,
             }
             continue;

@@ -1,8 +1,9 @@
 //! Writes the words of classes, and of qdiscs with classes, as keys of nodes.
 
-use roundelay::{QueueSpec, Rate};
+use roundelay::{Fault, QueueSpec, Rate};
 
 use crate::commands::Class;
+use crate::faults::{self, at_line};
 use crate::leaf::{check_tbf, in_bytes};
 use crate::units;
 
@@ -21,10 +22,10 @@ fn quoted(text: &str) -> String {
 }
 
 /// Reads the rate after a word. Adds a remark if it counts bytes.
-fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Rate, String> {
+fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Rate, Fault> {
     let text = text.map_or("", String::as_str);
     let Some((rate, is_bytes)) = units::rate(text) else {
-        return Err(format!("`{word} {text}`: {}", units::rate_expected(text)));
+        return Err(faults::value(word, text, units::rate_expected(text)));
     };
     if is_bytes {
         notes.push(in_bytes(text, rate));
@@ -33,24 +34,31 @@ fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Ra
 }
 
 /// Reads a size within the legal range. In `15k/8`, the 8 is a cell length.
-fn size(word: &str, text: Option<&String>, most: u64) -> Result<u64, String> {
+fn size(word: &str, text: Option<&String>, most: u64) -> Result<u64, Fault> {
     let text = text.map_or("", String::as_str);
     let bytes = units::size(text.split('/').next().unwrap_or_default());
-    bytes
-        .filter(|bytes| (1..=most).contains(bytes))
-        .ok_or_else(|| format!("`{word} {text}`: expected a size such as 15k, 1 to {most} bytes"))
+    match bytes {
+        Some(bytes) if (1..=most).contains(&bytes) => Ok(bytes),
+        _ => {
+            let legal = format!("a size such as 15k, 1 to {most} bytes");
+            Err(faults::value(word, text, legal))
+        }
+    }
 }
 
-fn number(word: &str, text: Option<&String>, least: u64, most: u64) -> Result<u64, String> {
+fn number(word: &str, text: Option<&String>, least: u64, most: u64) -> Result<u64, Fault> {
     let text = text.map_or("", String::as_str);
-    let number = units::whole(text);
-    number
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| format!("`{word} {text}`: expected a number from {least} to {most}"))
+    match units::whole(text) {
+        Some(number) if (least..=most).contains(&number) => Ok(number),
+        _ => {
+            let legal = format!("a number from {least} to {most}");
+            Err(faults::value(word, text, legal))
+        }
+    }
 }
 
 /// The keys of a class of htb or hfsc.
-pub(super) fn keys(kind: &str, words: &[String], is_leaf: bool) -> Result<Read, String> {
+pub(super) fn keys(kind: &str, words: &[String], is_leaf: bool) -> Result<Read, Fault> {
     if kind == "htb" {
         of_htb(words, is_leaf)
     } else {
@@ -58,7 +66,7 @@ pub(super) fn keys(kind: &str, words: &[String], is_leaf: bool) -> Result<Read, 
     }
 }
 
-fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
+fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, Fault> {
     let mut keys: Keys = Vec::new();
     let mut notes = Vec::new();
     let mut at = 0;
@@ -112,21 +120,29 @@ fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
                 ));
             }
             other => {
-                return Err(format!(
-                    "`{other}` of a class of htb; expected rate, ceil, burst, cburst, prio, \
-                     quantum, mtu, mpu, overhead or linklayer"
-                ));
+                let known = [
+                    "rate",
+                    "ceil",
+                    "burst",
+                    "cburst",
+                    "prio",
+                    "quantum",
+                    "mtu",
+                    "mpu",
+                    "overhead",
+                    "linklayer",
+                ];
+                return Err(faults::word(other, "a class of htb", &known));
             }
         }
     }
     if !keys.iter().any(|(key, _)| *key == "rate") {
-        return Err("a class of htb has a rate; expected `rate 10mbit`".to_owned());
+        return Err(faults::missing("a class of htb", "a rate", "`rate 10mbit`"));
     }
     for name in ["rate", "ceil"] {
         if keys.iter().filter(|(key, _)| *key == name).count() > 1 {
-            return Err(format!(
-                "`{name}` stands twice in a class of htb; expected it once"
-            ));
+            let message = format!("`{name}` stands twice in a class of htb; expected it once");
+            return Err(Fault::new(message).with_key(name));
         }
     }
     keep_last(&mut keys, &mut notes);
@@ -137,8 +153,8 @@ fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
 fn keep_last(keys: &mut Keys, notes: &mut Vec<String>) {
     let mut kept: Keys = Vec::new();
     for (key, value) in keys.drain(..) {
-        if let Some(place) = kept.iter().position(|(other, _)| *other == key) {
-            let (_, old) = kept.remove(place);
+        if let Some(index) = kept.iter().position(|(other, _)| *other == key) {
+            let (_, old) = kept.remove(index);
             if old != value {
                 notes.push(format!(
                     "{key} {old} is left out: tc takes the last one, which is {value}"
@@ -150,7 +166,7 @@ fn keep_last(keys: &mut Keys, notes: &mut Vec<String>) {
     *keys = kept;
 }
 
-fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
+fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, Fault> {
     let mut keys: Keys = Vec::new();
     let mut notes = Vec::new();
     let mut at = 0;
@@ -162,9 +178,8 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
             "ls" => &["ls"],
             "ul" => &["ul"],
             other => {
-                return Err(format!(
-                    "`{other}` of a class of hfsc; expected rt, ls, sc or ul"
-                ));
+                let known = ["rt", "ls", "sc", "ul"];
+                return Err(faults::word(other, "a class of hfsc", &known));
             }
         };
         let mut curve = Vec::new();
@@ -178,9 +193,9 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
                 "umax" => format!("{}b", size(part, value, u32::MAX.into())?),
                 "d" | "dmax" => {
                     let text = value.map_or("", String::as_str);
-                    let nanos = units::time(text);
-                    let nanos = nanos
-                        .ok_or_else(|| format!("`{part} {text}`: expected a time such as 10ms"))?;
+                    let Some(nanos) = units::time(text) else {
+                        return Err(faults::value(part, text, "a time such as 10ms"));
+                    };
                     units::written_time(nanos)
                 }
                 _ => break,
@@ -189,9 +204,9 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
             at += 2;
         }
         if curve.is_empty() {
-            return Err(format!(
-                "`{word}` has no curve; expected `m1 RATE d TIME m2 RATE`, or `rate RATE`"
-            ));
+            return Err(Fault::wanted("`m1 RATE d TIME m2 RATE`, or `rate RATE`")
+                .behind(format_args!("`{word}` has no curve; "))
+                .with_key(word));
         }
         check_curve(word, &mut curve, &mut notes)?;
         for key in which {
@@ -202,7 +217,11 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
     let has = |key: &str| keys.iter().any(|(other, _)| *other == key);
     let has_ls = has("ls");
     if !has("rt") && !has_ls {
-        return Err("a class of hfsc has a curve; expected rt, ls or sc".to_owned());
+        return Err(faults::missing(
+            "a class of hfsc",
+            "a curve",
+            "rt, ls or sc",
+        ));
     }
     if has_ls {
         return Ok((keys, notes));
@@ -229,7 +248,7 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
 }
 
 /// Checks that the words of a curve come in tc's order.
-fn check_curve(word: &str, curve: &mut Vec<String>, notes: &mut Vec<String>) -> Result<(), String> {
+fn check_curve(word: &str, curve: &mut Vec<String>, notes: &mut Vec<String>) -> Result<(), Fault> {
     let name = |part: &String| part.split(' ').next().unwrap_or_default().to_owned();
     let mut names: Vec<String> = curve.iter().map(name).collect();
     if names == ["m1", "m2"] {
@@ -244,15 +263,15 @@ fn check_curve(word: &str, curve: &mut Vec<String>, notes: &mut Vec<String>) -> 
     match names[..] {
         ["m1", "d", "m2"] | ["d", "m2"] | ["m2"] => Ok(()),
         ["umax", "dmax", "rate"] | ["dmax", "rate"] | ["rate"] if !is_zero => Ok(()),
-        _ => Err(format!(
-            "`{word} {}`: expected `m1 RATE d TIME m2 RATE` or `umax BYTES dmax TIME rate RATE`",
-            curve.join(" ")
-        )),
+        _ => {
+            let legal = "`m1 RATE d TIME m2 RATE` or `umax BYTES dmax TIME rate RATE`";
+            Err(faults::value(word, &curve.join(" "), legal))
+        }
     }
 }
 
 /// The discipline for an htb or hfsc qdisc, with remarks.
-pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<String>), String> {
+pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<String>), Fault> {
     let mut text = kind.to_owned();
     let mut notes = Vec::new();
     let mut at = 0;
@@ -263,9 +282,8 @@ pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<Str
             (_, "default") => {
                 let value = value.map_or("", String::as_str);
                 if minor(value).is_none() {
-                    return Err(format!(
-                        "`default {value}`: expected the minor number of a class, hexadecimal"
-                    ));
+                    let legal = "the minor number of a class, hexadecimal";
+                    return Err(faults::value(word, value, legal));
                 }
             }
             ("htb", "r2q") => {
@@ -282,11 +300,11 @@ pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<Str
                 at -= 1;
                 notes.push("offload is left out: the card would shape".to_owned());
             }
-            (_, other) => {
-                return Err(format!(
-                    "`{other}` of {kind}; expected default, or r2q with htb"
-                ));
+            ("htb", other) => {
+                let known = ["default", "r2q", "direct_qlen", "offload"];
+                return Err(faults::word(other, kind, &known));
             }
+            (_, other) => return Err(faults::word(other, kind, &["default"])),
         }
     }
     Ok((text, notes))
@@ -300,12 +318,12 @@ fn minor(text: &str) -> Option<u16> {
 
 /// The class that packets go to if no filter matches.
 pub(super) fn default_of(words: &[String]) -> Option<u16> {
-    let place = words.iter().rposition(|word| word == "default")?;
-    minor(words.get(place + 1)?).filter(|minor| *minor != 0)
+    let index = words.iter().rposition(|word| word == "default")?;
+    minor(words.get(index + 1)?).filter(|minor| *minor != 0)
 }
 
 /// The discipline for a tbf with a queue inside.
-pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), String> {
+pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), Fault> {
     check_tbf(words)?;
     let mut keys: Keys = Vec::new();
     let mut notes = Vec::new();
@@ -339,9 +357,8 @@ pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), Strin
                 ));
             }
             other => {
-                return Err(format!(
-                    "`{other}` of tbf; expected rate, burst, latency or limit"
-                ));
+                let known = ["rate", "burst", "latency", "limit"];
+                return Err(faults::word(other, "tbf", &known));
             }
         }
     }
@@ -349,17 +366,14 @@ pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), Strin
     for (key, value) in keys {
         text += &format!(" {key} {value}");
     }
-    if let Err(error) = text.parse::<QueueSpec>() {
-        return Err(error.to_string());
+    match text.parse::<QueueSpec>() {
+        Ok(_) => Ok((text, notes)),
+        Err(error) => Err(error.into()),
     }
-    Ok((text, notes))
 }
 
 /// The discipline for drr or qfq, and the keys for each class.
-pub(super) fn weights(
-    kind: &str,
-    classes: &[&Class],
-) -> Result<(String, Vec<Read>), (usize, String)> {
+pub(super) fn weights(kind: &str, classes: &[&Class]) -> Result<(String, Vec<Read>), Fault> {
     let mut all = Vec::new();
     let mut quanta = Vec::new();
     for class in classes {
@@ -367,21 +381,30 @@ pub(super) fn weights(
         let mut notes = Vec::new();
         let mut quantum = FRAME;
         let mut at = 0;
+        let wrong = |fault: Fault| at_line(class.line, fault);
         while let Some(word) = class.words.get(at) {
             let value = class.words.get(at + 1);
-            let read = match (kind, word.as_str()) {
-                ("drr", "quantum") => size(word, value, 1 << 20).map(|bytes| quantum = bytes),
-                ("qfq", "weight") => number(word, value, 1, 1024)
-                    .map(|weight| keys.push(("weight", weight.to_string()))),
-                ("qfq", "maxpkt") => size(word, value, 65_536).map(|bytes| {
+            match (kind, word.as_str()) {
+                ("drr", "quantum") => quantum = size(word, value, 1 << 20).map_err(wrong)?,
+                ("qfq", "weight") => {
+                    let weight = number(word, value, 1, 1024).map_err(wrong)?;
+                    keys.push(("weight", weight.to_string()));
+                }
+                ("qfq", "maxpkt") => {
+                    let bytes = size(word, value, 65_536).map_err(wrong)?;
                     if bytes < 512 {
                         notes.push(format!("maxpkt {bytes} is 512, the least that Linux takes"));
                     }
                     keys.push(("maxpkt", bytes.max(512).to_string()));
-                }),
-                (_, other) => Err(format!("`{other}` of a class of {kind} is not understood")),
-            };
-            read.map_err(|message| (class.line, message))?;
+                }
+                ("drr", other) => {
+                    return Err(wrong(faults::word(other, "a class of drr", &["quantum"])));
+                }
+                (_, other) => {
+                    let known = ["weight", "maxpkt"];
+                    return Err(wrong(faults::word(other, "a class of qfq", &known)));
+                }
+            }
             at += 2;
         }
         keep_last(&mut keys, &mut notes);
@@ -453,7 +476,7 @@ pub(super) struct Bands {
 const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// Reads the words of prio or ets.
-pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, String> {
+pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, Fault> {
     let mut number_of_bands = None;
     let mut strict = 0;
     let mut quanta: Vec<u64> = Vec::new();
@@ -485,11 +508,11 @@ pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, String> {
                     at += 1;
                 }
             }
-            (_, other) => {
-                return Err(format!(
-                    "`{other}` of {kind}; expected bands or priomap, with ets strict or quanta"
-                ));
+            ("ets", other) => {
+                let known = ["bands", "strict", "quanta", "priomap"];
+                return Err(faults::word(other, kind, &known));
             }
+            (_, other) => return Err(faults::word(other, kind, &["bands", "priomap"])),
         }
     }
     let written_bands = strict + quanta.len() as u64;
@@ -497,18 +520,22 @@ pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, String> {
     let number = number_of_bands.unwrap_or(fallback);
     let is_prio = kind == "prio";
     if !(1..=16).contains(&number) || written_bands > number {
-        return Err(format!(
-            "{kind} has {number} bands; expected 1 to 16, enough for strict and quanta"
-        ));
+        return Err(Fault::wanted("1 to 16, enough for strict and quanta")
+            .behind(format_args!("{kind} has {number} bands; "))
+            .with_given(number)
+            .with_key("bands"));
     }
     if is_prio && number < 2 {
-        return Err("prio has 1 band; expected 2 to 16".to_owned());
+        return Err(Fault::wanted("2 to 16")
+            .behind("prio has 1 band; ")
+            .with_given(number)
+            .with_key("bands"));
     }
     if let Some(band) = priomap.iter().find(|band| u64::from(**band) >= number) {
-        return Err(format!(
-            "priomap names band {band}; expected 0 to {}",
-            number - 1
-        ));
+        return Err(Fault::wanted(format_args!("0 to {}", number - 1))
+            .behind(format_args!("priomap names band {band}; "))
+            .with_given(band)
+            .with_key("priomap"));
     }
     let last = number as u16 - 1;
     let mut map = if is_prio {

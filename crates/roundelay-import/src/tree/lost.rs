@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Planter;
-use crate::commands::{Class, Device, Handle, Place, Qdisc};
+use crate::commands::{Class, Device, Handle, Parent, Qdisc};
 use crate::noted::Noted;
 
 impl Planter<'_> {
@@ -11,14 +11,14 @@ impl Planter<'_> {
     pub(super) fn note_lost(&mut self) {
         let mut found = Vec::new();
         for qdisc in &self.device.qdiscs {
-            let Place::At(class) = qdisc.place else {
+            let Parent::At(class) = qdisc.parent else {
                 continue;
             };
             // A skipped qdisc already has a remark for each queue.
             let is_told = self.notes.iter().any(|note| {
                 note.line == qdisc.line && note.text.starts_with(&format!("{} at", qdisc.kind))
             });
-            if !self.planted.contains(&qdisc.place) && !is_told {
+            if !self.planted.contains(&qdisc.parent) && !is_told {
                 found.push((qdisc.line, self.lost_qdisc(qdisc, class)));
             }
         }
@@ -39,7 +39,7 @@ impl Planter<'_> {
     /// Whether the class belongs to a qdisc that is in the tree.
     fn is_planted(&self, class: &Class) -> bool {
         let qdisc = with_major(self.device, class.id.major);
-        qdisc.is_some_and(|qdisc| self.planted.contains(&qdisc.place))
+        qdisc.is_some_and(|qdisc| self.planted.contains(&qdisc.parent))
     }
 
     fn lost_qdisc(&self, qdisc: &Qdisc, class: Handle) -> String {
@@ -47,7 +47,7 @@ impl Planter<'_> {
         let Some(above) = with_major(self.device, class.major) else {
             return format!("{kind} at {class} is left out: it does not lead to the root");
         };
-        if !self.planted.contains(&above.place) {
+        if !self.planted.contains(&above.parent) {
             return format!("{kind} at {class} is left out: it does not lead to the root");
         }
         let aqm = &above.kind;
@@ -80,17 +80,17 @@ impl Planter<'_> {
 
     /// Remarks on filters. Filters that hang at the same qdisc or class share one.
     fn lost_filters(&self) -> Vec<(usize, String)> {
-        let mut places: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
+        let mut parents: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
         for (filter, tried) in self.device.filters.iter().zip(&self.tried) {
-            if *tried || filter.place == Place::Ingress {
+            if *tried || filter.parent == Parent::Ingress {
                 continue;
             }
-            let (at, why) = self.lost_filter(filter.place);
-            let (_, number, _) = places.entry(at).or_insert((filter.line, 0, why));
+            let (at, why) = self.lost_filter(filter.parent);
+            let (_, number, _) = parents.entry(at).or_insert((filter.line, 0, why));
             *number += 1;
         }
         let mut found = Vec::new();
-        for (at, (line, number, why)) in places {
+        for (at, (line, number, why)) in parents {
             let what = match number {
                 1 => "this filter".to_owned(),
                 number => format!("{number} filters"),
@@ -101,9 +101,9 @@ impl Planter<'_> {
     }
 
     /// Where a filter hangs that no packet reaches, and why none does.
-    fn lost_filter(&self, place: Place) -> (String, String) {
-        let (at, qdisc) = match place {
-            Place::At(class) => (class.to_string(), with_major(self.device, class.major)),
+    fn lost_filter(&self, parent: Parent) -> (String, String) {
+        let (at, qdisc) = match parent {
+            Parent::At(class) => (class.to_string(), with_major(self.device, class.major)),
             _ => ("the root".to_owned(), self.device.root()),
         };
         let why = match qdisc.map(|qdisc| qdisc.kind.as_str()) {

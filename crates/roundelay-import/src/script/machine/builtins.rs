@@ -1,10 +1,12 @@
 //! Commands of the shell itself.
 
-use super::super::error::ScriptError;
+use roundelay::Fault;
+
 use super::super::parse::{Simple, parse};
 use super::super::pattern;
 use super::left_out::sets;
-use super::state::{DEEPEST, End, Machine, Status, assignment};
+use super::state::{DEEPEST, End, Machine, Status, assignment, decided_at};
+use crate::faults::{self, at_line};
 
 impl Machine {
     /// Runs a command that is the shell's own. None if it is not.
@@ -13,7 +15,7 @@ impl Machine {
         simple: &Simple,
         name: &str,
         rest: &[String],
-    ) -> Result<Option<End>, ScriptError> {
+    ) -> Result<Option<End>, Fault> {
         let line = simple.line;
         let end = match name {
             "export" | "local" | "readonly" | "declare" | "typeset" => {
@@ -54,8 +56,8 @@ impl Machine {
             }
             "echo" | "printf" | "cat" => return Ok(self.printing(simple, name, rest)),
             "set" => {
-                if let Some(place) = rest.iter().position(|word| word == "--") {
-                    let arguments = self.expanded(line, &rest[place + 1..])?;
+                if let Some(index) = rest.iter().position(|word| word == "--") {
+                    let arguments = self.expanded(line, &rest[index + 1..])?;
                     self.state.arguments = Some(arguments);
                 }
                 End::Done
@@ -102,9 +104,10 @@ impl Machine {
             "eval" => {
                 let text = self.expanded(line, rest)?.join(" ");
                 if self.depth >= DEEPEST {
-                    return Err(ScriptError::new(line, "eval inside eval without end"));
+                    return Err(at_line(line, "eval inside eval without end"));
                 }
                 let statements = parse(&text, line)?;
+                self.names.read(&text);
                 self.depth += 1;
                 let end = self.all(&statements)?;
                 self.depth -= 1;
@@ -118,8 +121,7 @@ impl Machine {
     /// Notes that a command gives these variables values that cannot be known.
     pub(super) fn unknown_from(&mut self, simple: &Simple, names: &[String]) {
         for name in names {
-            let why = format!("line {} decides about its value", simple.line);
-            self.assign(name, Err(why));
+            self.assign(name, Err(decided_at(simple.line)));
         }
     }
 
@@ -132,14 +134,14 @@ impl Machine {
         }
     }
 
-    fn shift(&mut self, line: usize, rest: &[String]) -> Result<End, ScriptError> {
+    fn shift(&mut self, line: usize, rest: &[String]) -> Result<End, Fault> {
         let mut number = 1;
         if let Some(word) = rest.first() {
             let text = self.values().text(word);
-            let text = text.map_err(|message| ScriptError::new(line, message))?;
-            number = text.parse().map_err(|_| {
-                ScriptError::new(line, format!("`shift {text}`: expected a number"))
-            })?;
+            let text = text.map_err(|fault| at_line(line, fault))?;
+            number = text
+                .parse()
+                .map_err(|_| at_line(line, faults::value("shift", &text, "a number")))?;
         }
         match &mut self.state.arguments {
             Some(arguments) if number > arguments.len() => return Ok(End::Failed),

@@ -3,7 +3,7 @@
 use super::super::arithmetic;
 use super::super::parse::{Simple, Statement};
 use super::super::programs::{is_quiet, is_tc, mentions_tc};
-use super::state::{Assignment, DEEPEST, Machine, RECORD, assignment};
+use super::state::{Assignment, DEEPEST, Machine, RECORD, assignment, decided_at};
 
 /// What statements would have done that we do not run.
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Machine {
                 _ => false,
             };
             if !is_same {
-                self.assign(&name, Err(format!("line {line} decides about its value")));
+                self.assign(&name, Err(decided_at(line)));
             }
         }
     }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use roundelay::Fault;
+
+use crate::faults::at_line;
 use crate::script::call::Call;
-use crate::script::error::ScriptError;
 use crate::script::expand::Values;
+use crate::script::names::Names;
 use crate::script::parse::Statement;
 
 /// The most functions that call each other.
@@ -58,14 +61,14 @@ impl End {
 
 /// Lines from a file or a pipe, each with its line in the script. A line that is not known says
 /// why.
-pub(super) type Lines = Vec<(usize, Result<String, String>)>;
+pub(super) type Lines = Vec<(usize, Result<String, Fault>)>;
 
 /// What each subshell has for itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) variables: BTreeMap<String, String>,
     /// Variables whose value cannot be known, and why.
-    pub(super) unknown: BTreeMap<String, String>,
+    pub(super) unknown: BTreeMap<String, Fault>,
     pub(super) functions: BTreeMap<String, Rc<Vec<Statement>>>,
     /// The arguments of the running function, or those from `set --`.
     pub(super) arguments: Option<Vec<String>>,
@@ -77,7 +80,7 @@ pub(super) struct State {
 pub(super) struct Saved {
     pub(super) name: String,
     pub(super) value: Option<String>,
-    pub(super) unknown: Option<String>,
+    pub(super) unknown: Option<Fault>,
 }
 
 pub(super) struct Machine {
@@ -95,6 +98,8 @@ pub(super) struct Machine {
     pub(super) printed: Lines,
     /// What the command before the pipe printed.
     pub(super) piped: Lines,
+    /// The variables of the script, and of texts that it evaluates.
+    pub(super) names: Names,
     pub(super) ran: Ran,
 }
 
@@ -114,6 +119,7 @@ impl Machine {
             pipes: 0,
             printed: Vec::new(),
             piped: Vec::new(),
+            names: Names::default(),
             ran: Ran::default(),
         }
     }
@@ -134,7 +140,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn assign(&mut self, name: &str, value: Result<String, String>) {
+    pub(super) fn assign(&mut self, name: &str, value: Result<String, Fault>) {
         if self.set.iter().any(|set| set == name) {
             return;
         }
@@ -198,26 +204,29 @@ impl Machine {
     }
 
     /// The words that the command gets.
-    pub(super) fn expanded(
-        &self,
-        line: usize,
-        words: &[String],
-    ) -> Result<Vec<String>, ScriptError> {
+    pub(super) fn expanded(&self, line: usize, words: &[String]) -> Result<Vec<String>, Fault> {
         let mut all = Vec::new();
         for word in words {
-            let found = self.values().words(word);
-            all.extend(found.map_err(|message| {
-                let is_told = message.contains("--set");
-                let hint = if is_told {
-                    String::new()
-                } else {
-                    format!("; {RECORD}")
-                };
-                ScriptError::new(line, message + &hint)
-            })?);
+            match self.values().words(word) {
+                Ok(found) => all.extend(found),
+                Err(fault) => {
+                    let is_told = fault.legal().is_some_and(|legal| legal.contains("--set"));
+                    let fault = if is_told {
+                        fault
+                    } else {
+                        fault.with_hint(&format!("; {RECORD}"))
+                    };
+                    return Err(at_line(line, fault));
+                }
+            }
         }
         Ok(all)
     }
+}
+
+/// Why a variable has no known value.
+pub(super) fn decided_at(line: usize) -> Fault {
+    Fault::new(format!("line {line} decides about its value"))
 }
 
 /// `NAME=raw value`, or `NAME+=raw value`.

@@ -1,10 +1,12 @@
 //! Programs: tc, programs that run tc, and programs that print lines for it.
 
+use roundelay::Fault;
+
 use super::super::call::Call;
-use super::super::error::ScriptError;
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
+use crate::faults::at_line;
 
 /// Commands that come before tc's. We assume that they succeed.
 const PREPARING: [&str; 10] = [
@@ -44,11 +46,11 @@ impl Machine {
             let line = simple.line;
             let text = match self.expanded(line, rest) {
                 Ok(words) => Ok(words.join(" ")),
-                Err(error) => Err(error.message),
+                Err(fault) => Err(fault.without_file()),
             };
             match text {
                 Ok(text) if name == "printf" && text.contains('%') => {
-                    lines.push((line, Err("what `printf` prints is not known".to_owned())));
+                    lines.push((line, Err("what `printf` prints is not known".into())));
                 }
                 Ok(text) => {
                     for part in text.replace("\\n", "\n").lines() {
@@ -89,7 +91,7 @@ impl Machine {
         simple: &Simple,
         name: &str,
         raw: &[String],
-    ) -> Result<End, ScriptError> {
+    ) -> Result<End, Fault> {
         let line = simple.line;
         let is_call = is_tc(name) || is_object(name);
         let words = match self.expanded(line, raw) {
@@ -121,7 +123,7 @@ impl Machine {
                 self.batch(simple, rest.get(1))?;
                 return Ok(end);
             }
-            let takes_a_name = ["-n", "-netns"].contains(&option.as_str());
+            let takes_a_name = ["-n", "-netns", "-cf", "-conf"].contains(&option.as_str());
             rest = &rest[(1 + usize::from(takes_a_name)).min(rest.len())..];
         }
         let words = rest.to_vec();
@@ -130,7 +132,7 @@ impl Machine {
     }
 
     /// `tc -batch FILE`. Runs the lines if the script itself holds them.
-    fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), ScriptError> {
+    fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), Fault> {
         let mut lines: Lines = Vec::new();
         let of_input = file.is_none_or(|file| file == "-" || file == "/dev/stdin");
         if let Some((first, body)) = &simple.here {
@@ -155,9 +157,8 @@ impl Machine {
             self.remark(simple.line, text);
         }
         for (line, text) in lines {
-            let text = text.map_err(|message| {
-                ScriptError::new(line, format!("a line of tc -batch: {message}"))
-            })?;
+            let text =
+                text.map_err(|fault| at_line(line, fault.behind("a line of tc -batch: ")))?;
             let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             if words.first().is_some_and(|word| is_tc(word)) {
                 words.remove(0);
