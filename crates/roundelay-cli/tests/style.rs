@@ -66,7 +66,7 @@ const MOST: [(&str, [f64; 4]); 19] = [
     ("roundelay-files", [19.6, 0.0, 0.0, 0.0]),
     ("roundelay-bench", [28.4, 5.8, 0.0, 0.0]),
     ("roundelay-verify", [29.5, 6.1, 0.0, 1.2]),
-    ("roundelay-import", [27.2, 3.4, 0.0, 0.2]),
+    ("roundelay-import", [25.3, 2.6, 0.0, 0.1]),
     ("roundelay-python", [15.5, 0.0, 0.4, 0.0]),
     ("roundelay-wasm", [24.0, 0.0, 0.0, 0.0]),
     ("roundelay-compare-wasm", [9.7, 0.0, 0.0, 0.0]),

@@ -125,7 +125,7 @@ impl Names {
             }
             let fault = Fault::no_such("variable of the script", name, &known);
             if known.is_empty() {
-                return Err(fault.with_hint("the script has none"));
+                return Err(fault.with_hint(": the script has none"));
             }
             return Err(fault);
         }
