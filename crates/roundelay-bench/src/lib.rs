@@ -3,11 +3,11 @@
 //! generator costs alone.
 //!
 //! A [`Load`] defines flows, packet lengths and how the backlog grows. A [`Subject`] is nothing
-//! ([`Subject::Generator`]) or a discipline that takes packets or handles. [`time()`] measures CPU
-//! time in interleaved rounds. [`count`] counts instructions and cache misses under valgrind, so
-//! there is no noise. [`time_hold`] and [`count_hold`] do the same for queues that hold a constant
-//! number of packets. [`cost_of_hold`] compares disciplines while several flows keep a given
-//! backlog, and takes a second or two.
+//! ([`Subject::Generator`]) or a discipline by value or by handle. [`time()`] measures CPU time in
+//! interleaved rounds. [`count`] counts instructions and cache misses under valgrind, so there is
+//! no noise. [`time_hold`] and [`count_hold`] do the same for queues that hold a constant number of
+//! packets. [`cost_of_hold`] compares disciplines while several flows keep a given backlog, and
+//! takes a second or two.
 
 mod controller;
 mod flow_set;

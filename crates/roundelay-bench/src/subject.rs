@@ -12,9 +12,9 @@ pub enum Subject {
     /// The generator alone. It makes packets, keeps them in a ring and discards them, and this cost
     /// is part of every other figure.
     Generator,
-    /// A discipline that takes and returns packets.
+    /// A discipline by value: it takes and returns packets.
     Discipline(AnyDiscipline),
-    /// A discipline that orders handles.
+    /// A discipline by handle: it takes descriptions and returns departures.
     ByHandle(AnyDiscipline),
 }
 

@@ -1,5 +1,6 @@
-//! Slots: numbered room for frames. A queue only holds the number, and the frame stays where it was
-//! received.
+//! Slots: numbered room for frames. A frame stays where it was received, and a queue holds only its
+//! slot's number. The queue is an arena, whose packets have the [`Slot`] as their payload, so a
+//! frame's slot and the packet's slot in the arena are two numbers.
 
 use roundelay::{Ecn, Instant};
 use roundelay_trace::Sorted;

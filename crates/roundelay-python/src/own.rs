@@ -163,7 +163,7 @@ impl Methods {
     }
 }
 
-/// A scheduler of handles around a Python object. It keeps the waiting packets, and counts the
+/// A scheduler by handle around a Python object. It keeps the waiting packets, and counts the
 /// backlog. After an exception or a request to stop the scheduler is dead: empty, and refusing.
 struct PythonScheduler {
     name: &'static str,

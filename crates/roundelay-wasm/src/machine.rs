@@ -39,7 +39,7 @@ impl Rule {
     }
 }
 
-/// A scheduler of packet numbers that shows its state.
+/// A scheduler by value whose payloads are packet numbers. It shows its state.
 pub(crate) trait Machine: Scheduler<usize> {
     /// The state with this many flows.
     fn state(&self, flows: usize) -> State;

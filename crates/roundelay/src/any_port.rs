@@ -50,7 +50,7 @@ pub enum AnyPort<T: Send> {
     /// A port that completes each packet.
     Plain(Port<AnyScheduler<T>>),
     /// A port whose discipline interrupts packets: see
-    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts). Over handles, so that
+    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts). By handle, so that
     /// parts of packets need no scheduler compiled for them.
     Preemptive(Box<PreemptivePort<AnyArena<Partial<T>>, T>>),
 }

@@ -1,9 +1,9 @@
-//! Arena: the owner of queued packets, around a scheduler for handles.
+//! Arena: the owner of queued packets, around a scheduler by handle.
 //!
-//! A scheduler for handles is one type for packets with any payload. The arena stores each packet
-//! in a slot, enqueues the slot's number as the packet's handle, and returns the packet at its
-//! departure, which makes it a [`Scheduler`] by value. Slots of departed packets are used again,
-//! the newest first, so handles stay below the largest backlog so far.
+//! A scheduler by handle is one type for packets with any payload. The arena stores each packet in
+//! a slot, enqueues the packet's description, with the slot's index as the handle, and returns the
+//! packet at its departure, which makes it a [`Scheduler`] by value. Slots of departed packets are
+//! used again, the newest first, so handles stay below the largest backlog so far.
 //!
 //! You can cancel a queued packet. It leaves at once, with its part of the backlog, and the
 //! scheduler skips the slot in its turn.
@@ -18,7 +18,7 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::scheduler::Scheduler;
 use crate::time::Instant;
 
-/// Queued packets, and a scheduler for their handles.
+/// Queued packets, and the scheduler by handle that orders them.
 ///
 /// ```
 /// use roundelay::schedulers::{Discipline, drr};

@@ -6,8 +6,8 @@
 //! - the traits: [`Discipline`] with its facts, [`Configured`] the constructor, [`Scheduler`] the
 //!   calls about packets, [`Control`] the rest.
 //! - parameters: [`Parameter`], [`Kind`].
-//! - queues: a [`Pool`] with a [`Queue`] for each flow, over packets ([`Nodes`]) or handles
-//!   ([`Links`]). [`ByCopy`] makes a scheduler for handles from a scheduler by value.
+//! - queues: a [`Pool`] with a [`Queue`] for each flow, by value ([`Nodes`]) or by handle
+//!   ([`Links`]). [`ByCopy`] makes a scheduler by handle from a scheduler by value.
 //! - virtual time: [`VirtualTime`], [`VirtualClock`], [`byte_time`].
 //! - checks: [`DebugCheck`].
 

@@ -1,5 +1,5 @@
-//! Handles in a by-value scheduler's order: the whole description of each packet is kept beside its
-//! links.
+//! A scheduler by handle around a scheduler by value: the whole description of each packet is kept
+//! beside its links.
 //!
 //! For disciplines that read more in a queued packet than its length, such as rank, flow or ECN
 //! mark. Side tables by handle with all those fields would be as large as the descriptions, and
@@ -19,7 +19,7 @@ use crate::schedulers::Configured;
 use crate::seed::Seed;
 use crate::time::Instant;
 
-/// A scheduler by value for descriptions that carry handles.
+/// A scheduler by handle around a scheduler by value, whose packets are descriptions.
 #[derive(Debug, Clone)]
 pub struct ByCopy<S> {
     by_value: S,
@@ -28,7 +28,7 @@ pub struct ByCopy<S> {
 }
 
 impl<S> ByCopy<S> {
-    /// Orders handles by `by_value`.
+    /// A scheduler by handle with the order of `by_value`.
     pub const fn new(by_value: S) -> Self {
         Self {
             by_value,

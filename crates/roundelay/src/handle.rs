@@ -44,7 +44,7 @@ impl Handle {
     }
 }
 
-/// What a dequeue from a scheduler for handles returns.
+/// What a dequeue from a scheduler by handle returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// The packet's handle.

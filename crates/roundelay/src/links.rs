@@ -1,9 +1,10 @@
-//! Handles: numbers of packets that the caller keeps, and the table of links between them.
+//! Links between handles: queues of packets that the caller keeps.
 //!
 //! A scheduler by handle copies no packets. You keep packets in an arena or a ring, and enqueue a
-//! packet's index there as the payload of a [`Packet`]. This description is read at arrival, and a
-//! [`Departure`] comes out. Links lie in a table indexed by the handle, 12 bytes each, so handles
-//! should be dense: tables cost 12 bytes x the largest handle x the number of schedulers.
+//! packet's description, a [`Packet`] with the handle as its payload. The handle is the packet's
+//! index in your arena or ring. The description is read at arrival, and a [`Departure`] comes out.
+//! Links lie in a table indexed by the handle, 12 bytes each, so handles should be dense: tables
+//! cost 12 bytes x the largest handle x the number of schedulers.
 //!
 //! ```
 //! use roundelay::schedulers::{Discipline, drr};

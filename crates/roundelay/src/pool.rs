@@ -403,7 +403,7 @@ impl<T> Storage<T> for Nodes<T> {
 }
 
 /// Storage for one scheduler's packets, with the only count of the backlog. By value by default,
-/// over handles with [`Links`](crate::author::Links) for `P`.
+/// by handle with [`Links`](crate::author::Links) for `P`.
 #[derive(Debug, Clone)]
 pub struct Pool<T, P = Nodes<T>> {
     storage: P,

@@ -12,8 +12,9 @@ use crate::time::Instant;
 /// Orders packets for one link. Has no clock, no limit, no I/O.
 ///
 /// Packets are passed by value with a payload `T`. A scheduler by handle is a `Scheduler<Handle,
-/// Departure>`: the enqueued [`Packet`] carries a [`Handle`](crate::Handle) and describes a packet
-/// that the caller keeps, and a dequeue returns (`L`) a [`Departure`](crate::Departure).
+/// Departure>`: the enqueued [`Packet`] carries a [`Handle`](crate::Handle) and is the description
+/// of a packet that the caller keeps, and a dequeue returns (`L`) a
+/// [`Departure`](crate::Departure).
 ///
 /// Time is an argument and must not run backwards. Packets of one flow leave in order of arrival,
 /// unless a discipline says otherwise. A scheduler forgets each packet returned by a call.

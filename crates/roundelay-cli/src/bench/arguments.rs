@@ -32,7 +32,7 @@ pub(crate) struct Bench {
     #[arg(long, default_value = "shortest", value_parser = read::<Order>)]
     pub(crate) order: Order,
 
-    /// Also measure each discipline by handle: the caller keeps the packet, the scheduler a number
+    /// Also measure each discipline by handle: the caller keeps packets, the scheduler handles
     #[arg(long)]
     pub(crate) handles: bool,
 

@@ -112,7 +112,7 @@ impl Workload {
         Ok(scheduler)
     }
 
-    /// The same over handles, whose schedulers the core has compiled.
+    /// The same by handle, in an arena, because the core has compiled those schedulers.
     pub(super) fn build_any(
         &self,
         discipline: &AnyDiscipline,

@@ -37,7 +37,7 @@ use crate::limit::Limit;
 use crate::scheduler::Scheduler;
 use crate::seed::Seed;
 
-/// A scheduler for handles, of any type.
+/// A scheduler by handle, of any type.
 pub type Order = Box<dyn Scheduler<Handle, Departure> + Send>;
 
 /// A function that makes schedulers, with the facts that drivers ask about a discipline.

@@ -64,7 +64,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     /// The configured scheduler. The scheduler and its packets can move to another thread.
     type Scheduler<T: Send>: Scheduler<T> + Configured<Self> + Send;
-    /// The same scheduler for handles in place of packets.
+    /// The same scheduler by handle: the packets stay with the caller.
     type ByHandle: Scheduler<Handle, Departure> + Configured<Self> + Send;
 
     /// An empty scheduler. `seed` is the key for random draws and hashes: same seed, same
@@ -77,8 +77,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Configured::configured(self.clone(), seed)
     }
 
-    /// An empty scheduler for handles, which orders them as [`build`](Self::build)'s scheduler
-    /// orders packets.
+    /// An empty scheduler by handle, with the order of [`build`](Self::build)'s scheduler by value.
     ///
     /// # Errors
     /// A parameter is out of its range.

@@ -98,7 +98,7 @@ macro_rules! any {
                 })
             }
 
-            /// A scheduler for handles: see [`Discipline::build_by_handle`].
+            /// A scheduler by handle: see [`Discipline::build_by_handle`].
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -108,11 +108,10 @@ macro_rules! any {
                 })
             }
 
-            /// A scheduler by value whose packets lie in an arena, over
-            /// [`build_by_handle`](Self::build_by_handle), in the same order as
-            /// [`build`](Self::build). Schedulers for handles are compiled once, those in
-            /// [`AnyScheduler`] for each `T`. Use this if building time matters more to your
-            /// program than some nanoseconds a packet.
+            /// An arena around the scheduler of [`build_by_handle`](Self::build_by_handle), so
+            /// packets go in and out by value, in the same order as with [`build`](Self::build).
+            /// Schedulers by handle are compiled once, those in [`AnyScheduler`] for each `T`. Use
+            /// this if building time matters more to your program than some nanoseconds a packet.
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -315,7 +314,7 @@ registry! {
     Fq = fq,
 }
 
-/// A scheduler of any discipline over handles, with the packets in an arena: see
+/// A scheduler of any discipline by handle, with the packets in an arena: see
 /// [`AnyDiscipline::build_arena`].
 pub type AnyArena<T> = Arena<T, custom::Order>;
 
