@@ -20,10 +20,10 @@ pub(crate) fn choices(comparison: &Comparison, standings: &[Standing]) -> Vec<us
 pub(crate) fn reason(
     comparison: &Comparison,
     choice: &Choice,
-    with_others: &[usize],
+    winners_with_other_seeds: &[usize],
 ) -> Option<Reason> {
     let mut winners: Vec<OtherWinner> = Vec::new();
-    for (other, &best) in comparison.other_seeds.iter().zip(with_others) {
+    for (other, &best) in comparison.other_seeds.iter().zip(winners_with_other_seeds) {
         if best == choice.best {
             continue;
         }
@@ -40,7 +40,7 @@ pub(crate) fn reason(
         spec: comparison.disciplines[choice.best].spec.clone(),
         seed: comparison.seed,
         winners,
-        seeds: with_others.len() + 1,
+        seeds: winners_with_other_seeds.len() + 1,
     })
 }
 

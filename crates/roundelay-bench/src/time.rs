@@ -22,9 +22,9 @@ impl Timing {
         spread(self.nanos.clone())
     }
 
-    /// The same for the differences from another subject's rounds, because noise that lasts a whole
-    /// round cancels out.
-    pub fn spread_without(&self, other: &Self) -> [f64; 3] {
+    /// The smallest, median and largest difference from another subject's rounds. Noise that lasts
+    /// a whole round cancels out.
+    pub fn spread_of_difference(&self, other: &Self) -> [f64; 3] {
         spread(
             self.nanos
                 .iter()
@@ -115,7 +115,7 @@ mod tests {
             passed: Passed::default(),
         });
         assert_eq!(own.spread(), [10.0, 20.0, 30.0]);
-        assert_eq!(own.spread_without(&other), [4.0, 5.0, 6.0]);
+        assert_eq!(own.spread_of_difference(&other), [4.0, 5.0, 6.0]);
         assert_eq!(own.over(&other), 1.25);
     }
 }

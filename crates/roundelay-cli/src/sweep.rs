@@ -67,7 +67,7 @@ pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result
 /// The dataset cannot be written, or a stop was requested.
 fn work(mut session: Session, arguments: &Sweep, with_rows: bool) -> Result<Summary, Failure> {
     if with_rows {
-        session.keep_reasons();
+        session.note_states_before_work();
     }
     let ended = match arguments.until {
         Some(precision) => until::run(&mut session, precision),

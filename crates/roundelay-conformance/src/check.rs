@@ -161,7 +161,6 @@ impl AddAssign for Checked {
 /// # Errors
 /// The first broken rule, with the calls that show the fault. If the scheduler panics, the message
 /// also goes to the panic hook, so by default to standard error.
-/// the panic hook, so to standard error by default.
 pub fn check(discipline: &AnyDiscipline) -> Result<Checked, Broken> {
     let mut checked = Checked::default();
     for mix in Mix::ALL {
@@ -318,19 +317,22 @@ impl Run {
         if built == others {
             return Ok(());
         }
-        // If one run has all of the other's events and more, the first of those differs.
-        let mut event = 0;
-        while event < built.len().min(others.len()) && built[event] == others[event] {
-            event += 1;
-        }
         Err(Broken::Differs {
             one: Way::Build,
             other,
             mix: self.mix,
             seed: self.seed,
-            event,
+            event: first_difference(built, others),
         })
     }
+}
+
+/// The index at which two lists begin to differ. If one is the beginning of the other, that is where
+/// the shorter one ends.
+fn first_difference<T: PartialEq>(one: &[T], other: &[T]) -> usize {
+    let mut pairs = one.iter().zip(other);
+    let differs = pairs.position(|(one, other)| one != other);
+    differs.unwrap_or(one.len().min(other.len()))
 }
 
 /// How packets are handed over and asked for.
@@ -351,9 +353,7 @@ fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
         serials(by_handle()?, Calls::Burst),
     ] {
         if singles != others {
-            let mut pairs = singles.iter().zip(&others);
-            let differs = pairs.position(|(one, other)| one != other);
-            return Err(Broken::Burst(differs.unwrap_or(0)));
+            return Err(Broken::Burst(first_difference(&singles, &others)));
         }
     }
     Ok(())
@@ -389,4 +389,16 @@ fn serials<S: Scheduler<u64>>(mut scheduler: S, calls: Calls) -> Vec<u64> {
         while scheduler.take_dropped().is_some() {}
     }
     sent.into_iter().map(|packet| packet.payload).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_ends_early_differs_at_its_end() {
+        assert_eq!(first_difference(&[1, 2, 3], &[1, 5, 3]), 1);
+        assert_eq!(first_difference(&[1, 2], &[1, 2, 3]), 2);
+        assert_eq!(first_difference(&[1, 2, 3], &[1]), 1);
+    }
 }

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::carried;
 use crate::positions::KeyPositions;
-use crate::serde_message::{SerdeMessage, header, in_words, is_index, right_line};
+use crate::serde_message::{SerdeMessage, header, hint_for_missing_key, in_words, is_index};
 
 /// A location in the text, in bytes, and the fault there.
 pub type Located = (Range<usize>, Fault);
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
                 behind_key(fault, key, needs_key)
             }
             (None, SerdeMessage::Missing) => {
-                let line = right_line(message, path, span.is_empty());
+                let line = hint_for_missing_key(message, path, span.is_empty());
                 Fault::new(message.to_owned() + &line)
             }
             (None, SerdeMessage::Unknown(name, known)) => {

@@ -57,23 +57,24 @@ pub(crate) fn is_index(part: &str) -> bool {
     part.parse::<usize>().is_ok()
 }
 
-/// The header of the table at `path` and a correct line, for serde's message about a missing key.
-/// At the top of a file there is no header.
-pub(crate) fn right_line(message: &str, path: &str, is_top: bool) -> String {
-    let name = header(path);
-    let table = name.rsplit('.').next().unwrap_or_default();
-    let header = if is_top {
+/// Where a missing key belongs: the header of the table at `path`, and a correct line. At the top of
+/// a file there is no header.
+pub(crate) fn hint_for_missing_key(message: &str, path: &str, is_top: bool) -> String {
+    let header = header(path);
+    let table = header.rsplit('.').next().unwrap_or_default();
+    let location = if is_top {
         String::new()
-    // A header leaves out the indices of a path.
-    } else if name.len() < path.len() {
-        format!(" in [[{name}]]")
+    } else if header.len() < path.len() {
+        // The header leaves out an index, so the table is one of several.
+        format!(" in [[{header}]]")
     } else {
-        format!(" in [{name}]")
+        format!(" in [{header}]")
     };
+    // Serde puts the key in backticks.
     let key = message.split('`').nth(1).unwrap_or_default();
     match right_value(table, key) {
-        Some(value) => format!("{header}, as in {key} = {value}"),
-        None => header,
+        Some(value) => format!("{location}, as in {key} = {value}"),
+        None => location,
     }
 }
 

@@ -157,6 +157,7 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
 /// Remark on a tbf whose bucket is too small.
 pub(crate) fn of_bucket(words: &[String]) -> Option<String> {
     let burst = value(words, &["burst", "buffer", "maxburst"])?;
+    // The word may be `burst/cell`.
     let burst = units::size(burst.split('/').next()?)?;
     if burst < FRAME {
         return Some(format!(

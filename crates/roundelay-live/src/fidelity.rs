@@ -318,75 +318,84 @@ impl Fidelity {
         text
     }
 
+    /// A direction's lines in the report that ends a run.
+    fn way_text(&self, way: &WayFidelity) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let books = &way.books;
+        let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
+        let rate = rate.unwrap_or_default();
+        let link = match &way.trace {
+            Some(trace) => {
+                let mean = way.rate as f64 / 1e6;
+                format!("trace {trace}, {mean:.2} Mbit/s on average,")
+            }
+            None => rate,
+        };
+        _ = writeln!(text, "{}: {link} under {}", way.way, way.queue);
+        _ = write!(
+            text,
+            "  {} in, {} out ({:.2} Mbit/s), {} dropped",
+            books.arrived,
+            books.delivered,
+            books.delivered_bytes as f64 * 8.0 / self.seconds.max(1e-9) / 1e6,
+            books.all_dropped()
+        );
+        for (reason, count) in DropReason::ALL.iter().zip(books.dropped) {
+            if count > 0 {
+                _ = write!(text, " {}: {count}", reason.name());
+            }
+        }
+        _ = write!(text, ", {} marked", books.marked);
+        if books.lost > 0 {
+            _ = write!(text, ", {} lost on the wire", books.lost);
+        }
+        _ = writeln!(text, ", {} still inside", books.waiting + books.on_the_way);
+        if let Some([p50, p99]) = way.delay {
+            let [p50, p99] = [p50, p99].map(seconds);
+            _ = writeln!(text, "  delay in queue and link: p50 {p50}, p99 {p99}");
+        }
+        for flow in way.flows.iter().take(SHOWN) {
+            _ = writeln!(text, "  {}", self.flow_text(flow));
+        }
+        if way.all_flows > SHOWN {
+            let rest = counted((way.all_flows - SHOWN) as u64, "smaller flow");
+            _ = writeln!(text, "  and {rest}");
+        }
+        if let Some([p50, p99, p999]) = way.late {
+            _ = writeln!(
+                text,
+                "  late: p50 {}, p99 {}, p99.9 {}; a full packet takes {}",
+                seconds(p50),
+                seconds(p99),
+                seconds(p999),
+                seconds(way.full_packet)
+            );
+        }
+        // Refused frames are lost at the other end.
+        let lost_outside = way.lost_outside.total() + books.refused;
+        _ = write!(
+            text,
+            "  lost outside the queue: {lost_outside}; arrivals counted as later than stamped: {}",
+            books.moved
+        );
+        if way.unstamped > 0 {
+            _ = write!(
+                text,
+                "; {} without a stamp, so lateness below 1 ms is not seen",
+                way.unstamped
+            );
+        }
+        _ = writeln!(text);
+        text
+    }
+
     /// The report that ends a run.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
         for way in &self.ways {
-            let books = &way.books;
-            let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
-            let rate = rate.unwrap_or_default();
-            let link = match &way.trace {
-                Some(trace) => {
-                    let mean = way.rate as f64 / 1e6;
-                    format!("trace {trace}, {mean:.2} Mbit/s on average,")
-                }
-                None => rate,
-            };
-            _ = writeln!(text, "{}: {link} under {}", way.way, way.queue);
-            _ = write!(
-                text,
-                "  {} in, {} out ({:.2} Mbit/s), {} dropped",
-                books.arrived,
-                books.delivered,
-                books.delivered_bytes as f64 * 8.0 / self.seconds.max(1e-9) / 1e6,
-                books.all_dropped()
-            );
-            for (reason, count) in DropReason::ALL.iter().zip(books.dropped) {
-                if count > 0 {
-                    _ = write!(text, " {}: {count}", reason.name());
-                }
-            }
-            _ = write!(text, ", {} marked", books.marked);
-            if books.lost > 0 {
-                _ = write!(text, ", {} lost on the wire", books.lost);
-            }
-            _ = writeln!(text, ", {} still inside", books.waiting + books.on_the_way);
-            if let Some([p50, p99]) = way.delay {
-                let [p50, p99] = [p50, p99].map(seconds);
-                _ = writeln!(text, "  delay in queue and link: p50 {p50}, p99 {p99}");
-            }
-            for flow in way.flows.iter().take(SHOWN) {
-                _ = writeln!(text, "  {}", self.flow_text(flow));
-            }
-            if way.all_flows > SHOWN {
-                let rest = counted((way.all_flows - SHOWN) as u64, "smaller flow");
-                _ = writeln!(text, "  and {rest}");
-            }
-            if let Some([p50, p99, p999]) = way.late {
-                _ = writeln!(
-                    text,
-                    "  late: p50 {}, p99 {}, p99.9 {}; a full packet takes {}",
-                    seconds(p50),
-                    seconds(p99),
-                    seconds(p999),
-                    seconds(way.full_packet)
-                );
-            }
-            let lost_outside = way.lost_outside.total() + books.refused;
-            _ = write!(
-                text,
-                "  lost outside the queue: {lost_outside}; arrivals moved: {}",
-                books.moved
-            );
-            if way.unstamped > 0 {
-                _ = write!(
-                    text,
-                    "; {} without a stamp, so lateness below 1 ms is not seen",
-                    way.unstamped
-                );
-            }
-            _ = writeln!(text);
+            text += &self.way_text(way);
         }
         if let Some(control) = &self.congestion_control {
             _ = writeln!(

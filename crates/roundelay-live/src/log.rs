@@ -48,17 +48,29 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
     let replayed = replay_with(recording, Some(Box::new(Shared(Arc::clone(&shared)))))?;
     let mut writer = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let changes = replayed.ways.iter().map(|way| way.changes).sum();
-    let mut lines = std::mem::take(&mut writer.lines);
-    // Each direction's lines are in the order of events. The sort is stable, so they stay so within
-    // an instant.
-    lines.sort_by_key(|line| line.time);
-    // The log ends where the less decided direction does. Beyond that, it would show this
-    // direction's link at rest.
+    // Each direction is decided up to some time. The log ends at the earlier of the two, because
+    // after it that direction's link would seem idle.
     let decided = match &replayed.end {
         Some(end) => end.until,
         None => writer.last_arrival.map(Instant::as_picos),
     };
     let until = decided[0].min(decided[1]).min(writer.until.as_picos());
+    let mut text = to_json(&header);
+    for line in cut(std::mem::take(&mut writer.lines), until) {
+        text.push_str(&to_json(&line));
+    }
+    Ok(RunLog {
+        text,
+        replayed,
+        changes,
+    })
+}
+
+/// The lines before `until`, in the order of time, with the line that ends a log.
+fn cut(mut lines: Vec<Line>, until: u64) -> Vec<Line> {
+    // Each direction's lines are in the order of events. The sort is stable, so they stay so within
+    // an instant.
+    lines.sort_by_key(|line| line.time);
     lines.retain(|line| line.time < until);
     number(&mut lines);
     let open = lines
@@ -70,15 +82,7 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
         time: last,
         event: Event::End { open },
     });
-    let mut text = to_json(&header);
-    for line in &lines {
-        text.push_str(&to_json(line));
-    }
-    Ok(RunLog {
-        text,
-        replayed,
-        changes,
-    })
+    lines
 }
 
 /// Numbers packets and flows in the order of their start, as a log does.

@@ -329,7 +329,11 @@ impl LinkText {
         } = *self;
         if !LinkLayer::OVERHEAD.contains(&overhead) || !LinkLayer::MPU.contains(&mpu) {
             return Err(wrong(format!(
-                "overhead {overhead}, mpu {mpu}: legal ranges -64 to 65535 and 0 to 65535"
+                "overhead {overhead}, mpu {mpu}: legal ranges {} to {} and {} to {}",
+                LinkLayer::OVERHEAD.start(),
+                LinkLayer::OVERHEAD.end(),
+                LinkLayer::MPU.start(),
+                LinkLayer::MPU.end()
             )));
         }
         Ok(LinkLayer {

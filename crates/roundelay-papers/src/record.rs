@@ -151,7 +151,7 @@ fn hash_of(versions: &BTreeSet<String>) -> Option<String> {
 }
 
 /// Names of figures in claims.
-fn judged(plan: &Plan) -> BTreeSet<String> {
+fn judged_figures(plan: &Plan) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for claim in &plan.claims {
         for predicate in &claim.needs {
@@ -165,7 +165,7 @@ fn judged(plan: &Plan) -> BTreeSet<String> {
 
 /// Names of figures in charts, published values and claims.
 fn shown(plan: &Plan) -> BTreeSet<String> {
-    let mut names = judged(plan);
+    let mut names = judged_figures(plan);
     for chart in &plan.charts {
         for curve in &chart.curves {
             add_figure(&mut names, curve);
@@ -196,7 +196,7 @@ impl Record {
         peak_bytes: Option<u64>,
     ) -> Result<Self, String> {
         let shown = shown(plan);
-        let judged = judged(plan);
+        let judged = judged_figures(plan);
         let last = ran.seeds.last().copied().unwrap_or(0);
         let mut variations = Vec::new();
         for (variation, figures) in &ran.variations {
@@ -244,7 +244,7 @@ impl Record {
             self.plan = identity(plan, self.setting())?;
             self.seeds = (1..=variations[0].seeds).collect();
             self.shown = shown(plan);
-            self.judged = judged(plan);
+            self.judged = judged_figures(plan);
         }
         Ok(self)
     }

@@ -51,7 +51,7 @@ mod _native {
     #[pymodule_export]
     use crate::sweeps::{Classes, Session, Swept, sweep, sweep_task};
     #[pymodule_export]
-    use crate::tables::{Table, table};
+    use crate::tables::{Table, unpickled_table};
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -306,7 +306,8 @@ impl PythonScheduler {
         })
     }
 
-    /// A call that returns a packet or None.
+    /// Calls a method that returns a packet or None. Only `dequeue` gets the time, so with a time the
+    /// packet is sent, and without one it is evicted or dropped.
     fn ask(
         &mut self,
         py: Python<'_>,

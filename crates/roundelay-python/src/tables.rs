@@ -294,8 +294,8 @@ type Pickled<'py> = (
 ///
 /// # Errors
 /// It is no table.
-#[pyfunction]
-pub(crate) fn table(pickled: Pickled<'_>) -> PyResult<Table> {
+#[pyfunction(name = "table")]
+pub(crate) fn unpickled_table(pickled: Pickled<'_>) -> PyResult<Table> {
     let (columns, metadata, batches) = pickled;
     let mut fields = Vec::new();
     for (name, kind, is_optional) in columns {

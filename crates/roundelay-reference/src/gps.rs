@@ -181,7 +181,7 @@ impl<N: Number> GpsServer<N> {
         if fluid.backlogged {
             fluid.set_queued(self.virtual_time.clone(), backlog);
             self.total_weight = self.total_weight - u64::from(before) + u64::from(weight);
-            self.file(flow);
+            self.push_emptying(flow);
         }
     }
 
@@ -209,7 +209,7 @@ impl<N: Number> GpsServer<N> {
         fluid.set_queued(self.virtual_time.clone(), bytes);
         self.total_weight += u64::from(fluid.weight);
         self.backlogged += 1;
-        self.file(flow);
+        self.push_emptying(flow);
     }
 
     /// Serves up to `now`. Flows that empty on the way leave in order, and from then on the others
@@ -252,7 +252,7 @@ impl<N: Number> GpsServer<N> {
                 self.leave(flow);
             } else {
                 fluid.set_queued(fluid.since.clone(), fluid.queued.clone() - taken.clone());
-                self.file(flow);
+                self.push_emptying(flow);
             }
         }
         taken
@@ -320,7 +320,7 @@ impl<N: Number> GpsServer<N> {
     }
 
     /// Pushes a new heap entry for a backlogged flow, which invalidates the old one.
-    fn file(&mut self, flow: FlowId) {
+    fn push_emptying(&mut self, flow: FlowId) {
         let fluid = &mut self.flows[flow.index()];
         fluid.ticket = fluid.ticket.wrapping_add(1);
         self.emptying.push(Emptying {
@@ -328,6 +328,7 @@ impl<N: Number> GpsServer<N> {
             flow: flow.0,
             ticket: fluid.ticket,
         });
+        // Invalid entries go before they outnumber the others by far, so that the heap stays small.
         if self.emptying.len() > 4 * self.backlogged + 64 {
             let flows = &self.flows;
             self.emptying

@@ -491,10 +491,11 @@ impl Sender {
         }
     }
 
-    /// A lost segment, if the pipe has room. After a timeout, it must come from the flight at that
-    /// time, because later losses wait for another recovery.
-    pub(crate) fn lost_segment(&mut self) -> Option<(u64, u32)> {
+    /// The next lost segment, marked as retransmitted. After a timeout, only if the pipe has room, and
+    /// only from the flight at that time, because later losses wait for another recovery.
+    pub(crate) fn retransmit_lost(&mut self) -> Option<(u64, u32)> {
         let limit = match self.mode {
+            // The caller has checked the room.
             Mode::Recovery => u64::MAX,
             Mode::Loss if self.is_roomy => self.recover.unwrap_or(0),
             _ => return None,

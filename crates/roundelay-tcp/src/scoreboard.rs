@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     is_lost: bool,
     is_retransmitted: bool,
     /// Whether the arrival is evidence for losses before the segment.
-    counts: bool,
+    is_evidence: bool,
 }
 
 impl Entry {
@@ -118,7 +118,7 @@ impl Scoreboard {
             has_arrived: false,
             is_lost: false,
             is_retransmitted: false,
-            counts: false,
+            is_evidence: false,
         };
         if let Some(meter) = &mut self.meter {
             meter.push(self.entries.is_empty(), self.pipe + u64::from(len));
@@ -138,7 +138,7 @@ impl Scoreboard {
             // The segment lies at the frontier, which passes it.
             if self.frontier <= self.base {
                 self.frontier = self.base + 1;
-                self.arrived_beyond -= u64::from(entry.counts);
+                self.arrived_beyond -= u64::from(entry.is_evidence);
             }
             if arrives_now {
                 self.newly_delivered += u64::from(entry.len);
@@ -153,7 +153,7 @@ impl Scoreboard {
                 if arrives_now {
                     rack.arrive(0, self.base, true);
                 }
-                rack.sacked -= u32::from(entry.counts);
+                rack.sacked -= u32::from(entry.is_evidence);
                 rack.pop();
                 // Only RACK finds what `lost` counts.
                 self.lost -= u32::from(entry.is_lost);
@@ -167,11 +167,12 @@ impl Scoreboard {
     }
 
     /// Records a block and returns how many bytes are new. Call `find_lost` after the last block.
-    /// If `counts` is false, the block is no evidence for losses.
-    pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
+    /// If `is_evidence` is false, the block is no evidence for losses.
+    pub(crate) fn arrive(&mut self, start: u64, end: u64, is_evidence: bool) -> u64 {
         let mut new_bytes = 0;
         let mut index = self.index_of(start);
         loop {
+            // The next entry of the block that has not arrived.
             index = self.skip_run(index);
             let Some(entry) = self
                 .entries
@@ -185,15 +186,19 @@ impl Scoreboard {
             }
             if let Some(rack) = &mut self.rack {
                 rack.arrive(index, self.base + index as u64, false);
-                rack.sacked += u32::from(counts);
+                rack.sacked += u32::from(is_evidence);
+                // Only RACK finds what `lost` counts.
                 self.lost -= u32::from(entry.is_lost);
             }
             self.pipe -= entry.copies() * u64::from(entry.len);
             new_bytes += u64::from(entry.len);
             self.newly_delivered += u64::from(entry.len);
-            (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
+            entry.has_arrived = true;
+            entry.is_lost = false;
+            entry.is_evidence = is_evidence;
+            entry.run = 1;
             let place = self.base + index as u64;
-            if counts {
+            if is_evidence {
                 self.arrived_beyond += u64::from(place >= self.frontier);
                 self.arrived_end = self.arrived_end.max(place + 1);
             }
@@ -210,10 +215,10 @@ impl Scoreboard {
                 return;
             };
             if entry.has_arrived {
-                if entry.counts && self.arrived_beyond == self.threshold {
+                if entry.is_evidence && self.arrived_beyond == self.threshold {
                     return;
                 }
-                self.arrived_beyond -= u64::from(entry.counts);
+                self.arrived_beyond -= u64::from(entry.is_evidence);
             } else {
                 self.pipe -= u64::from(entry.len);
                 self.lost_bytes += u64::from(entry.len);
@@ -449,7 +454,7 @@ mod tests {
         len: u32,
         has_arrived: bool,
         /// Whether the arrival is evidence for losses.
-        counts: bool,
+        is_evidence: bool,
         is_retransmitted: bool,
         is_given_up: bool,
     }
@@ -460,7 +465,7 @@ mod tests {
                 sequence,
                 len,
                 has_arrived: false,
-                counts: false,
+                is_evidence: false,
                 is_retransmitted: false,
                 is_given_up: false,
             }
@@ -483,7 +488,10 @@ mod tests {
         /// IsLost(): `threshold` segments above have arrived. If segments are full, this is the
         /// RFC's rule.
         fn is_lost(&self, index: usize, threshold: usize) -> bool {
-            let above = self.sent[index..].iter().filter(|sent| sent.counts).count();
+            let above = self.sent[index..]
+                .iter()
+                .filter(|sent| sent.is_evidence)
+                .count();
             !self.sent[index].has_arrived && (self.sent[index].is_given_up || above >= threshold)
         }
 
@@ -504,7 +512,11 @@ mod tests {
 
         /// NextSeg(), rule 1, or 3 if `any`.
         fn next(&mut self, threshold: usize, any: bool) -> Option<u64> {
-            let last = self.sent.iter().rposition(|sent| sent.counts).unwrap_or(0);
+            let last = self
+                .sent
+                .iter()
+                .rposition(|sent| sent.is_evidence)
+                .unwrap_or(0);
             let fits = |index: &usize| {
                 let sent = &self.sent[*index];
                 !sent.has_arrived
@@ -517,12 +529,12 @@ mod tests {
             Some(self.sent[index].sequence)
         }
 
-        fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
+        fn arrive(&mut self, start: u64, end: u64, is_evidence: bool) -> u64 {
             let whole =
                 |sent: &&mut Sent| sent.sequence >= start && sent.end() <= end && !sent.has_arrived;
             let mut new_bytes = 0;
             for sent in self.sent.iter_mut().filter(|sent| whole(sent)) {
-                (sent.has_arrived, sent.counts) = (true, counts);
+                (sent.has_arrived, sent.is_evidence) = (true, is_evidence);
                 new_bytes += u64::from(sent.len);
             }
             new_bytes
@@ -573,10 +585,10 @@ mod tests {
                 5..8 if next > acknowledged => {
                     let start = random.random_range(acknowledged..next);
                     let end = random.random_range(start..=next.min(start + 60));
-                    let counts = random.random_bool(0.9);
+                    let is_evidence = random.random_bool(0.9);
                     assert_eq!(
-                        board.arrive(start, end, counts),
-                        literal.arrive(start, end, counts),
+                        board.arrive(start, end, is_evidence),
+                        literal.arrive(start, end, is_evidence),
                         "seed {seed}"
                     );
                     board.find_lost();

@@ -463,7 +463,7 @@ impl Sender {
         if is_recovery && !self.is_roomy {
             return None;
         }
-        if let Some((sequence, len)) = self.lost_segment() {
+        if let Some((sequence, len)) = self.retransmit_lost() {
             // As with each fast retransmit. Without RACK the first segment is not sent again here.
             if self.scoreboard.rack.is_some() && sequence == self.acknowledged {
                 self.timer.restart(now);

@@ -396,10 +396,11 @@ impl TimeSurvey {
         self.passed(place).1 <= MOST_BYTES
     }
 
-    /// Packets and bytes behind the last mark without a later time: a packet passes no others.
+    /// How many packets and bytes a packet passes at most when packets are put in the order of time:
+    /// all behind the last mark without a later time, because a mark has the latest time up to there.
     fn passed(&self, place: Place) -> (u64, u64) {
-        let before = self.marks.partition_point(|mark| mark.time <= place.time);
-        let (number, bytes) = match before.checked_sub(1) {
+        let marks_before = self.marks.partition_point(|mark| mark.time <= place.time);
+        let (number, bytes) = match marks_before.checked_sub(1) {
             Some(index) => (self.marks[index].number, self.marks[index].bytes),
             None => (0, 0),
         };

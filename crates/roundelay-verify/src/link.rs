@@ -108,25 +108,20 @@ impl LinkState {
     pub(crate) fn new(record: LinkRecord, queue: Option<QueueSpec>) -> Option<Self> {
         let layer = record.layer()?;
         let trace = record.trace.clone().map(Trace::new);
-        let waiting = BTreeMap::new();
-        let by_flow = BTreeSet::new();
-        let flying = VecDeque::new();
-        let done = 0;
-        let all_sent_by = 0;
         Some(Self {
             record,
             layer,
             trace,
-            waiting,
-            by_flow,
+            waiting: BTreeMap::new(),
+            by_flow: BTreeSet::new(),
             arrived: 0,
-            flying,
+            flying: VecDeque::new(),
             free_at: 0,
             logged_at: 0,
             picked_at: None,
             late: (0, 0),
-            done,
-            all_sent_by,
+            done: 0,
+            all_sent_by: 0,
             bytes: 0,
             last: LastArrival::default(),
             discipline: queue.map(|queue| queue.discipline),

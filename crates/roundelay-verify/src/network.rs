@@ -30,6 +30,7 @@ struct PacketState {
     flow: u64,
     len: u32,
     destination: u32,
+    /// From the receiver to the sender.
     back: bool,
     place: Location,
 }

@@ -220,6 +220,7 @@ impl History {
             initial: initial.ok_or("no calls")?,
             steps,
             departures: BTreeMap::from([
+                // Under any rule: the listings are QFQ's, too.
                 ("qfq", own),
                 ("drr", of_drr),
                 ("wf2q_plus", of_wf2q_plus),
@@ -424,6 +425,7 @@ fn fluid_ends(load: &Load) -> Vec<u64> {
         total += u64::from(arrival.len);
         let until = match load.arrivals.get(packet + 1) {
             Some(next) => next.at,
+            // By then the server has sent everything.
             None => arrival.at + load.rate.time_of(total),
         };
         for (flow, waiting) in waiting.iter_mut().enumerate() {

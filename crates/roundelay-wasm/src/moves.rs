@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::state::{Group, READY, State};
+use crate::state::{Group, State};
 
 /// Two virtual times closer than this are equal, because the shipped scheduler rounds V down.
 const ROUNDING: f64 = 1.0 / (1 << 20) as f64;
@@ -204,24 +204,27 @@ fn jump(expected: f64, to: f64) -> Option<Move> {
     (to > expected + ROUNDING).then_some(Move::Jump { from: expected, to })
 }
 
-/// How a group's set changes. `own` is the index of the group that holds the call's flow.
+/// How a group's set changes. The first letter of a set is E (eligible) or I, the second R (ready) or
+/// B (blocked). `own` is the index of the group that holds the call's flow.
 fn set_of(now: &Group, before: &State, own: usize) -> Option<Move> {
     let group = now.index;
     let to = now.set;
-    let from = before.group(group).map(|before| before.set);
-    match from {
-        Some(from) if from == to => None,
-        Some(from) if group != own => {
-            let was_eligible = from.starts_with('E');
-            Some(if was_eligible || to.starts_with('I') {
-                Move::Unblock { group, from, to }
-            } else {
-                Move::Eligible { group, from, to }
-            })
-        }
-        Some(from) if from != READY && to.starts_with('E') && from.starts_with('I') => {
-            Some(Move::Eligible { group, from, to })
-        }
-        from => Some(Move::State { group, from, to }),
+    let Some(from) = before.group(group).map(|before| before.set) else {
+        let from = None;
+        return Some(Move::State { group, from, to });
+    };
+    if from == to {
+        return None;
     }
+    let becomes_eligible = from.starts_with('I') && to.starts_with('E');
+    if becomes_eligible {
+        return Some(Move::Eligible { group, from, to });
+    }
+    Some(if group == own {
+        let from = Some(from);
+        Move::State { group, from, to }
+    } else {
+        // Another group stays eligible or not, so it can only have been unblocked.
+        Move::Unblock { group, from, to }
+    })
 }

@@ -55,7 +55,7 @@ pub struct Times {
     pub finish: f64,
 }
 
-pub(crate) const READY: &str = GroupSet::EligibleReady.name();
+const READY: &str = GroupSet::EligibleReady.name();
 const BLOCKED: &str = GroupSet::EligibleBlocked.name();
 
 /// Bytes per unit of weight. Exact below 2^23, because f64 holds 53 bits and the fraction takes 30.

@@ -56,7 +56,7 @@ fn timings(
         let mut rows = Vec::new();
         for (subject, timing) in subjects.iter().zip(&timings) {
             let [least, median, most] = timing.spread();
-            let [_, net, _] = timing.spread_without(generator);
+            let [_, net, _] = timing.spread_of_difference(generator);
             rows.push(Row {
                 subject: subject.name(),
                 figures: vec![("ns", median), ("least ns", least), ("most ns", most)],

@@ -27,7 +27,7 @@ const NETWORK_SEED: u64 = 1;
 pub(super) struct Origin {
     /// The scenario as canonical JSON.
     pub(super) scenario: String,
-    /// The network's hash, and the files' hashes by path.
+    /// The network's hash under `network`, and the files' hashes by number and file name.
     pub(super) inputs: BTreeMap<String, String>,
     /// Fingerprints of the behaviours used, by name.
     pub(super) behaviours: BTreeMap<String, String>,
@@ -72,6 +72,9 @@ impl io::Write for Writer<'_> {
 }
 
 impl Origin {
+    /// What a point's results rest on: the scenario without keys that affect no figure, the hashes
+    /// of its network and files, and its behaviours.
+    ///
     /// # Errors
     /// A file of the scenario cannot be read, or a behaviour has no fingerprint.
     pub(super) fn new(
@@ -93,6 +96,8 @@ impl Origin {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
+            // Without its folder, so that a sweep keeps its identity when it is moved. The number
+            // tells files of the same name apart.
             inputs.insert(format!("{}:{name}", inputs.len()), files.of(path)?);
         }
         Ok(Self {

@@ -423,13 +423,13 @@ impl Session {
     /// # Errors
     /// The dataset cannot be read.
     pub fn why(mut self) -> Result<String, Failure> {
-        self.keep_reasons();
+        self.note_states_before_work();
         self.dataset.leave().map_err(Failure::run)?;
         Ok(self.reasons.take().unwrap_or_default())
     }
 
     /// Keeps the state of the runs before the work, for the summary.
-    pub(super) fn keep_reasons(&self) {
+    pub(super) fn note_states_before_work(&self) {
         self.reasons.get_or_init(|| self.reasons());
     }
 
@@ -451,7 +451,8 @@ impl Session {
         lines
     }
 
-    /// The pending runs as texts for other processes.
+    /// The pending runs as texts for other processes. First writes the files of points that have
+    /// no such run.
     ///
     /// # Errors
     /// The dataset cannot be written.
@@ -460,7 +461,7 @@ impl Session {
         let folder =
             std::path::absolute(Path::new(".").join(&self.plan.folder)).map_err(Failure::run)?;
         let behaviours = self.behaviours.hash();
-        self.keep_reasons();
+        self.note_states_before_work();
         let jobs = self.pending()?;
         let mut tasks = Vec::new();
         for job in jobs {

@@ -106,7 +106,7 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Rows, String> {
     match catch_unwind(AssertUnwindSafe(|| scenario.run(seed, |_| ()))) {
         Ok(Ok(results)) => Ok(sweep_rows(&results)),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("the simulator panicked; its message is on standard error".to_owned()),
+        Err(_) => Err("the simulator failed; its message is on standard error".to_owned()),
     }
 }
 

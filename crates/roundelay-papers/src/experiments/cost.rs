@@ -294,7 +294,9 @@ impl Cost {
         let mut net = Vec::new();
         for timing in timings {
             gross.push(middle(timing.spread()));
-            net.push(middle(timing.spread_without(&timings[self.generator])));
+            net.push(middle(
+                timing.spread_of_difference(&timings[self.generator]),
+            ));
         }
         Figure {
             name: "ns",

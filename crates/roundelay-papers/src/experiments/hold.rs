@@ -95,7 +95,7 @@ impl Hold {
         let mut net = Vec::new();
         for timing in &timings {
             gross.push(middle(timing.spread()));
-            net.push(middle(timing.spread_without(&timings[self.model])));
+            net.push(middle(timing.spread_of_difference(&timings[self.model])));
         }
         let mut rows = self.rows(held, "ns", &gross);
         rows.extend(self.net_rows(held, ["net ns", "time"], &net));

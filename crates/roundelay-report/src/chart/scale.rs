@@ -67,12 +67,15 @@ impl Scale {
         }
     }
 
+    /// Where a value is drawn.
     pub(super) fn position(&self, value: f64) -> f64 {
         let value = if self.scaling.is_logarithmic() {
             value.max(f64::MIN_POSITIVE).log10()
         } else {
             value
         };
+        // An interval may reach beyond the axis, for instance to zero on a logarithmic one. It is drawn
+        // just beyond the axis's end.
         let part = ((value - self.from) / (self.to - self.from)).clamp(-0.02, 1.02);
         self.ends[0] + part * (self.ends[1] - self.ends[0])
     }

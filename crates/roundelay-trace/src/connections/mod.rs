@@ -145,11 +145,14 @@ impl Connection {
         self.seen[0] && self.seen[1]
     }
 
-    /// Where the client and the server are: a host, or behind the link the host's network.
+    /// Where the client and the server are: a host, or behind the link the host's network, because
+    /// hosts behind the link count together ([`Applications::round_trips`]).
     fn places(&self) -> [Place; 2] {
         let [client, server] = [self.client.ip(), self.server.ip()];
         match self.over {
+            // Only the server's packets go over the link, so the client is behind it.
             [false, true] => [Place::Network(network(client)), Place::Host(server)],
+            // Only the client's do, so the server is.
             [true, false] => [Place::Host(client), Place::Network(network(server))],
             _ => [Place::Host(client), Place::Host(server)],
         }

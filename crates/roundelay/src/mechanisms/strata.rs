@@ -92,7 +92,7 @@ pub(crate) struct Flow {
     /// Packets shorter than this are accepted. Zero: unknown flow.
     shorter_than: u32,
     /// Position in its slot's list, if backlogged.
-    stands: u32,
+    position: u32,
     weight: u16,
     /// The list's slot, if backlogged.
     slot: u16,
@@ -116,7 +116,7 @@ impl Flow {
         finish: VirtualTime::ZERO,
         byte_time: 0,
         shorter_than: 0,
-        stands: 0,
+        position: 0,
         weight: 0,
         slot: 0,
         group: 0,
@@ -497,9 +497,9 @@ impl<T, P: Storage<T>> Strata<T, P> {
         let is_first = list.is_empty();
         if is_first {
             *list = self.numbers.begin(number as u32);
-            flow.stands = list.head();
+            flow.position = list.head();
         } else {
-            flow.stands = self.numbers.append(list, number as u32);
+            flow.position = self.numbers.append(list, number as u32);
         }
         is_first
     }
@@ -507,14 +507,14 @@ impl<T, P: Storage<T>> Strata<T, P> {
     /// Removes a flow from its list, where the first flow fills the gap. Returns whether the slot
     /// is now empty.
     fn unlist(&mut self, number: usize) -> bool {
-        let Flow { slot, stands, .. } = self.flows[number];
+        let Flow { slot, position, .. } = self.flows[number];
         let list = &mut self.lists[usize::from(slot)];
         let head = list.head();
         let is_vacated = self.numbers.remove_first(list);
-        if head != stands {
+        if head != position {
             let moved = self.numbers.at(head);
-            self.numbers.put(stands, moved);
-            self.flows[moved as usize].stands = stands;
+            self.numbers.put(position, moved);
+            self.flows[moved as usize].position = position;
         }
         is_vacated
     }
@@ -551,7 +551,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
             .enumerate()
             .filter(|(_, list)| !list.is_empty())
         {
-            for (stands, number) in self.numbers.iter(*list) {
+            for (position, number) in self.numbers.iter(*list) {
                 let flow = &self.flows[number as usize];
                 listed[number as usize] += 1;
                 assert_eq!(
@@ -559,7 +559,10 @@ impl<T, P: Storage<T>> Strata<T, P> {
                     (slot, slot),
                     "invariant 1: listed by its times"
                 );
-                assert_eq!(flow.stands, stands, "invariant 1: it knows where it stands");
+                assert_eq!(
+                    flow.position, position,
+                    "invariant 1: it knows where it stands"
+                );
             }
         }
         for (flow, listed) in self.flows.iter().zip(listed) {

@@ -29,40 +29,48 @@ impl Machine {
     /// `echo`, `printf` or `cat`, which write lines into a file or a pipe. None if this is another
     /// program.
     pub(super) fn printing(&mut self, simple: &Simple, name: &str, rest: &[String]) -> Option<End> {
+        // `printf -v NAME` prints nothing, but sets a variable to text that is not formatted here.
         if name == "printf" && rest.first().is_some_and(|word| word == "-v") {
             let names: Vec<String> = rest.get(1).cloned().into_iter().collect();
             self.unknown_from(simple, &names);
             return Some(End::Done);
         }
-        let mut lines: Lines = Vec::new();
-        if name == "cat" {
-            let Some((first, body)) = &simple.here else {
-                return None;
-            };
-            for (number, line) in body.lines().enumerate() {
-                lines.push((first + number, self.values().text_of_line(line)));
-            }
+        let lines = if name == "cat" {
+            self.here_document(simple)?
         } else {
-            let line = simple.line;
-            let text = match self.expanded(line, rest) {
-                Ok(words) => Ok(words.join(" ")),
-                Err(fault) => Err(fault.without_file()),
-            };
-            match text {
-                Ok(text) if name == "printf" && text.contains('%') => {
-                    lines.push((line, Err("what `printf` prints is not known".into())));
-                }
-                Ok(text) => {
-                    for part in text.replace("\\n", "\n").lines() {
-                        let part = part.trim_start_matches("-e ").trim_start_matches("-n ");
-                        lines.push((line, Ok(part.to_owned())));
-                    }
-                }
-                Err(why) => lines.push((line, Err(why))),
-            }
-        }
+            self.written_lines(simple, name, rest)
+        };
         self.print(simple, lines);
         Some(End::Done)
+    }
+
+    /// The lines of a command's here-document, if it has one.
+    fn here_document(&self, simple: &Simple) -> Option<Lines> {
+        let (first, body) = simple.here.as_ref()?;
+        let mut lines = Vec::new();
+        for (number, line) in body.lines().enumerate() {
+            lines.push((first + number, self.values().text_of_line(line)));
+        }
+        Some(lines)
+    }
+
+    /// The lines that `echo` or `printf` writes.
+    fn written_lines(&self, simple: &Simple, name: &str, rest: &[String]) -> Lines {
+        let line = simple.line;
+        let text = match self.expanded(line, rest) {
+            Ok(words) => words.join(" "),
+            Err(fault) => return vec![(line, Err(fault.without_file()))],
+        };
+        if name == "printf" && text.contains('%') {
+            return vec![(line, Err("what `printf` prints is not known".into()))];
+        }
+        let mut lines = Vec::new();
+        for part in text.replace("\\n", "\n").lines() {
+            // Options of `echo`.
+            let part = part.trim_start_matches("-e ").trim_start_matches("-n ");
+            lines.push((line, Ok(part.to_owned())));
+        }
+        lines
     }
 
     /// Keeps the lines that go into a file or a pipe.
@@ -135,10 +143,8 @@ impl Machine {
     fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), Fault> {
         let mut lines: Lines = Vec::new();
         let of_input = file.is_none_or(|file| file == "-" || file == "/dev/stdin");
-        if let Some((first, body)) = &simple.here {
-            for (number, line) in body.lines().enumerate() {
-                lines.push((first + number, self.values().text_of_line(line)));
-            }
+        if let Some(written) = self.here_document(simple) {
+            lines = written;
         } else if of_input {
             lines = std::mem::take(&mut self.piped);
         } else if let Some(written) = file.and_then(|file| self.files.get(file)) {

@@ -28,14 +28,16 @@ impl Rounding {
         }
     }
 
-    fn start(self, flow: &Shadow) -> f64 {
+    fn rounded_start(self, flow: &Shadow) -> f64 {
         let slot = flow.slot;
         match self {
             Self::Exact => flow.start,
             Self::Slots => (flow.start / slot).floor() * slot,
             // Finish times are rounded up to odd multiples of the slot size.
             Self::WideSlots => {
-                (((flow.finish / slot - 1.0) / 2.0).ceil() * 2.0 + 1.0) * slot - 4.0 * slot
+                let odd = ((flow.finish / slot - 1.0) / 2.0).ceil() * 2.0 + 1.0;
+                // Two wide slots before, which are four of ours.
+                (odd - 4.0) * slot
             }
         }
     }
@@ -109,7 +111,7 @@ impl Shadows {
         let mut first = f64::INFINITY;
         for flow in &self.flows {
             if !flow.waiting.is_empty() {
-                first = first.min(self.rounding.start(flow));
+                first = first.min(self.rounding.rounded_start(flow));
             }
         }
         if first.is_finite() {
@@ -120,7 +122,7 @@ impl Shadows {
     /// True if a flow's head packet is eligible: its rounded start is not after V.
     #[cfg(test)]
     fn is_eligible(&self, flow: usize) -> bool {
-        self.rounding.start(&self.flows[flow]) <= self.virtual_time + 1e-6
+        self.rounding.rounded_start(&self.flows[flow]) <= self.virtual_time + 1e-6
     }
 }
 

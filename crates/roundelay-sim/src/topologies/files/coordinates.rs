@@ -35,9 +35,9 @@ impl Coordinates {
     /// machine's, so that the result is the same on all machines.
     pub(super) fn light_to(self, other: Self) -> Duration {
         let radians = |degrees: f64| degrees * core::f64::consts::PI / 180.0;
-        let half_sine = |angle: f64| libm::sin(radians(angle) / 2.0);
-        let north = half_sine(other.latitude - self.latitude);
-        let east = half_sine(other.longitude - self.longitude);
+        let sine_of_half = |angle: f64| libm::sin(radians(angle) / 2.0);
+        let north = sine_of_half(other.latitude - self.latitude);
+        let east = sine_of_half(other.longitude - self.longitude);
         let cosines = libm::cos(radians(self.latitude)) * libm::cos(radians(other.latitude));
         let square = (north * north + cosines * east * east).clamp(0.0, 1.0);
         let metres = 2.0 * RADIUS * libm::asin(libm::sqrt(square));

@@ -74,14 +74,15 @@ impl Schedule {
         self.next = self.next.max(now);
     }
 
-    /// A packet of `len` bytes leaves, or is dropped and counts as sent. A tin that was late makes
-    /// up for it, but its next packet is never due in less than the time of one.
+    /// A packet of `len` bytes leaves, or is dropped and counts as sent. If the tin is behind its
+    /// schedule, the schedule moves on by the packet's time only, so that the tin can make up.
+    /// Otherwise the next packet is due no earlier than this one's time from now.
     #[inline]
     pub(super) fn advance(&mut self, len: u32, now: Instant) {
         let Some(rate) = self.rate else { return };
         let time = rate.time_of(len.into());
         if self.next < now {
-            // Behind its schedule, so within its threshold rate: the tin makes up packet by packet.
+            // Within its threshold rate.
             self.next += time;
         } else {
             self.next = self.next.max(now + time);

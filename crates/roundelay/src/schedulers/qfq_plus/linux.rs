@@ -166,8 +166,8 @@ impl Group {
 }
 
 impl<T, P: Storage<T>> Scheduler<T, P> {
-    pub(super) fn new(aggregate: u32) -> Self {
-        let most = most_flows(aggregate);
+    pub(super) fn new(wanted: u32) -> Self {
+        let most = most_flows(wanted);
         let slot_bits = FIRST_SLOT_BITS + most.ilog2();
         let mut groups = Vec::new();
         for number in 0..GROUPS as u32 {
@@ -222,8 +222,10 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         self.has_decided && self.in_service.is_some_and(|number| self.goes_on(number))
     }
 
-    pub(super) fn set_most(&mut self, aggregate: u32) {
-        self.most = most_flows(aggregate);
+    /// Sets M, and lists anew the aggregates that have room: those with at least one flow and fewer
+    /// than M.
+    pub(super) fn set_most(&mut self, wanted: u32) {
+        self.most = most_flows(wanted);
         self.roomy.clear();
         for (number, aggregate) in (0..).zip(&self.aggregates) {
             if (1..self.most).contains(&aggregate.flows) {
@@ -234,9 +236,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 }
 
 /// M as Linux derives it from the device's queue length.
-const fn most_flows(aggregate: u32) -> u32 {
-    let aggregate = if aggregate > MOST { MOST } else { aggregate };
-    1 << aggregate.ilog2()
+const fn most_flows(wanted: u32) -> u32 {
+    let wanted = if wanted > MOST { MOST } else { wanted };
+    1 << wanted.ilog2()
 }
 
 /// Flows in aggregates.
