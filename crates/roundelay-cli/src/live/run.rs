@@ -13,7 +13,7 @@ use roundelay_live::control::{self, Control};
 use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
 use roundelay_live::processes;
-use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
+use roundelay_live::world::{FAR, MIDDLE, NEAR, Node, World};
 use roundelay_live::{
     Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LateFile,
     LinkText, Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
@@ -114,7 +114,7 @@ fn wait_for_listener(
 ) -> Result<(), DriverError> {
     let end = std::time::Instant::now() + LISTENS;
     session.run(|_| {
-        let listens = world.has_listener(Place::Far).map_err(io::Error::other)?;
+        let listens = world.has_listener(Node::Far).map_err(io::Error::other)?;
         Ok(!listens && std::time::Instant::now() < end && signals.last().is_none())
     })
 }
@@ -865,13 +865,11 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let far = far.map(|far| without_terminal(arguments, far));
     let mut near = without_terminal(arguments, near);
     if let Some(mut far) = far {
-        let far = world
-            .start(Place::Far, &mut far)
-            .map_err(Failure::refused)?;
+        let far = world.start(Node::Far, &mut far).map_err(Failure::refused)?;
         children.far = Some(far);
         waited = wait_for_listener(&mut session, &world, run.signals);
     }
-    let near = world.start(Place::Near, &mut near);
+    let near = world.start(Node::Near, &mut near);
     children.near = Some(near.map_err(Failure::refused)?);
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
