@@ -691,11 +691,11 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     // Interfaces that others have made, and that stay.
     let mut others = Vec::new();
     let mut names = [String::new(), String::new()];
-    for (place, text) in [near, far].into_iter().enumerate() {
-        let tap = taps[place].as_ref();
-        names[place] = tap.map_or(text.clone(), |(end, _)| end.name().to_owned());
+    for (index, text) in [near, far].into_iter().enumerate() {
+        let tap = taps[index].as_ref();
+        names[index] = tap.map_or(text.clone(), |(end, _)| end.name().to_owned());
         if tap.is_none_or(|(_, is_ours)| !is_ours) {
-            others.push(names[place].clone());
+            others.push(names[index].clone());
         }
     }
     let both = names.each_ref().map(String::as_str);
@@ -708,9 +708,9 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
         let failed = |error| Failure::run(format!("offloads of {}: {error}", others.join(" and ")));
         changed = Some(Changed::turn_off(&others).map_err(failed)?);
     }
-    let mut device = |place: usize| match taps[place].take() {
+    let mut device = |index: usize| match taps[index].take() {
         Some((end, _)) => Ok(end),
-        None => interface(arguments, both[place]),
+        None => interface(arguments, both[index]),
     };
     let devices = device(0).and_then(|near| Ok([near, device(1)?]));
     let over = devices.and_then(|devices| {
@@ -831,14 +831,14 @@ fn commands(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     (near, far)
 }
 
-/// The command, with the addresses in their places.
+/// The command, with the addresses filled in.
 fn command(words: &[OsString]) -> Option<Command> {
-    let mut places = words.iter().map(|word| match word.to_str() {
+    let mut filled = words.iter().map(|word| match word.to_str() {
         Some(text) => text.replace("{far}", FAR).replace("{near}", NEAR).into(),
         None => word.clone(),
     });
-    let mut command = Command::new(places.next()?);
-    command.args(places);
+    let mut command = Command::new(filled.next()?);
+    command.args(filled);
     Some(command)
 }
 
