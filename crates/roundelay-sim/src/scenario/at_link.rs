@@ -217,8 +217,8 @@ flows = ["1 500\n2 500", "3 100"]
         }
     }
 
-    /// Data has a position in its flow's order. Acknowledgements of what the other end sent are told
-    /// under the same number, are bare and have no position, because they overtake the data.
+    /// Data has a position in its flow's order. Acknowledgements of what the other end sent are
+    /// told under the same number, are bare and have no position, because they overtake the data.
     #[test]
     fn acknowledgements_are_bare_and_have_no_position() {
         let (scenario, link, rate) = behind_the_port();
