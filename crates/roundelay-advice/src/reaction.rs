@@ -104,7 +104,7 @@ fn changes(comparison: &Comparison, best: usize, other: usize, replicas: usize) 
 struct Pair<'a> {
     ours: &'a DisciplineResult,
     theirs: &'a DisciplineResult,
-    /// The kind's place.
+    /// The kind's index.
     number: usize,
 }
 

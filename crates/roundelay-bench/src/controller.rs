@@ -142,8 +142,8 @@ where
     /// Takes back a refused or dropped packet.
     #[cold]
     #[inline(never)]
-    fn forget(&mut self, place: u32) {
-        self.generator.discard_unsent(place);
+    fn forget(&mut self, number: u32) {
+        self.generator.discard_unsent(number);
         self.waiting -= 1;
     }
 }

@@ -263,7 +263,7 @@ pub(crate) struct Turns {
     /// A ring of free packet numbers. The length is a power of two.
     free: Vec<u32>,
     /// Numbers taken out of the ring and put back so far. Both counts only rise, and their low bits
-    /// are the places in the ring.
+    /// are the slots of the ring.
     taken_count: usize,
     returned_count: usize,
     lengths: LengthsInTurn,
@@ -289,7 +289,7 @@ impl Source for Turns {
             flows.shuffle(&mut random);
             free.shuffle(&mut random);
         }
-        // A mask finds the places of a ring whose length is a power of two. Those behind the last
+        // A mask finds the slots of a ring whose length is a power of two. Those behind the last
         // number are empty.
         free.resize(packets.next_power_of_two(), 0);
         let lengths = LengthsInTurn::new(load.lengths, &mut random);
@@ -409,20 +409,20 @@ mod tests {
 
     #[test]
     fn scattered_packets_are_neighbours_of_none() {
-        let places = |memory| {
+        let numbers = |memory| {
             let mut generator = Generator::new(&load(Pattern::Large, memory));
             (0..200)
                 .map(|_| i64::from(generator.make::<u32>().payload))
                 .collect::<Vec<_>>()
         };
-        let neighbours = |places: &[i64]| {
-            places
+        let neighbours = |numbers: &[i64]| {
+            numbers
                 .windows(2)
                 .filter(|pair| (pair[0] - pair[1]).abs() == 1)
                 .count()
         };
-        assert_eq!(neighbours(&places(Memory::Packed)), 199);
-        assert!(neighbours(&places(Memory::Scattered)) < 10);
+        assert_eq!(neighbours(&numbers(Memory::Packed)), 199);
+        assert!(neighbours(&numbers(Memory::Scattered)) < 10);
     }
 
     #[test]

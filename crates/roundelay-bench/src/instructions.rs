@@ -81,7 +81,7 @@ impl Sums {
     /// The runs do not differ.
     pub(crate) fn each(&self, sent: u64, passed: Passed) -> Result<Counts, InstructionsError> {
         let Self([once, twice]) = self;
-        let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
+        let each = |index: usize| (twice[index] as f64 - once[index] as f64) / sent.max(1) as f64;
         let instructions = each(IR);
         if sent > 0 && instructions < 1.0 {
             return Err(InstructionsError::NoPackets);

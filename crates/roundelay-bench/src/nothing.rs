@@ -22,13 +22,13 @@ impl Nothing {
     }
 
     #[inline]
-    fn place(&self, at: usize) -> usize {
+    fn slot(&self, at: usize) -> usize {
         (self.first + at) & (self.ring.len() - 1)
     }
 
     #[inline]
     fn take(&mut self) -> Packet<u32> {
-        let packet = self.ring[self.place(0)];
+        let packet = self.ring[self.slot(0)];
         self.first += 1;
         self.waiting -= 1;
         Packet::new(FlowId(0), 0, packet)
@@ -38,8 +38,8 @@ impl Nothing {
 impl Scheduler<u32> for Nothing {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
-        let place = self.place(self.waiting);
-        self.ring[place] = packet.payload;
+        let slot = self.slot(self.waiting);
+        self.ring[slot] = packet.payload;
         self.waiting += 1;
         Ok(())
     }
@@ -88,7 +88,7 @@ mod tests {
     fn packets_leave_as_they_came_round_the_ring() {
         let mut nothing = Nothing::new(3);
         for round in 0..10 {
-            let packets = [0, 1, 2].map(|place| Packet::new(FlowId(place), 100, round * 3 + place));
+            let packets = [0, 1, 2].map(|index| Packet::new(FlowId(index), 100, round * 3 + index));
             let mut burst = packets.to_vec();
             nothing.enqueue_burst(Instant::ZERO, &mut burst);
             nothing.dequeue_burst(Instant::ZERO, 2, &mut burst);

@@ -26,10 +26,10 @@ impl Scheduler<u32> for Sorted {
             ..packet
         };
         let due = i128::from(now.as_picos()) + i128::from(packet.slack.as_picos());
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.packets[place as usize] = packet;
-                place
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.packets[slot as usize] = packet;
+                slot
             }
             None => {
                 self.packets.push(packet);
@@ -38,14 +38,14 @@ impl Scheduler<u32> for Sorted {
         };
         self.arrivals += 1;
         self.bytes += u64::from(packet.len);
-        self.heap.push(Reverse((due, self.arrivals, place)));
+        self.heap.push(Reverse((due, self.arrivals, slot)));
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<u32>> {
-        let Reverse((_, _, place)) = self.heap.pop()?;
-        self.free.push(place);
-        let packet = self.packets[place as usize];
+        let Reverse((_, _, slot)) = self.heap.pop()?;
+        self.free.push(slot);
+        let packet = self.packets[slot as usize];
         self.bytes -= u64::from(packet.len);
         Some(packet)
     }

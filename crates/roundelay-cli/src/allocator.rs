@@ -102,15 +102,15 @@ mod tests {
             // bytes are read within it, after they are written.
             unsafe {
                 let zeroed = OrExit.alloc_zeroed(layout);
-                assert!((0..bytes).all(|place| zeroed.add(place).read() == 0));
+                assert!((0..bytes).all(|offset| zeroed.add(offset).read() == 0));
                 let memory = OrExit.alloc(layout);
                 assert_eq!(memory.addr() % alignment, 0);
                 memory.write_bytes(7, bytes);
                 let memory = OrExit.realloc(memory, layout, larger.size());
                 memory.add(bytes).write_bytes(8, 2 * bytes);
-                let expected = |place| if place < bytes { 7 } else { 8 };
-                for place in 0..larger.size() {
-                    assert_eq!(memory.add(place).read(), expected(place));
+                let expected = |offset| if offset < bytes { 7 } else { 8 };
+                for offset in 0..larger.size() {
+                    assert_eq!(memory.add(offset).read(), expected(offset));
                 }
                 OrExit.dealloc(memory, larger);
                 OrExit.dealloc(zeroed, layout);

@@ -54,11 +54,11 @@ fn parse(command: &str, words: impl IntoIterator<Item = OsString>) -> Result<Com
 }
 
 fn put<'a>(own: &Own, specs: impl Iterator<Item = Option<&'a mut QueueSpec>>) {
-    for (place, spec) in specs
+    for (index, spec) in specs
         .enumerate()
-        .filter_map(|(place, spec)| Some((place, spec?)))
+        .filter_map(|(index, spec)| Some((index, spec?)))
     {
-        if let Some((_, discipline)) = own.iter().find(|(at, _)| *at == place) {
+        if let Some((_, discipline)) = own.iter().find(|(at, _)| *at == index) {
             spec.discipline = discipline.clone();
         }
     }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use roundelay_live::offloads::Before;
-use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
+use roundelay_live::world::{FAR, MIDDLE, NEAR, Node, World};
 use roundelay_live::{Device as _, PacketSocket, Slots};
 use serde_json::Value;
 
@@ -194,10 +194,10 @@ fn echo_request(from: &str, to: &str, number: u8) -> Vec<u8> {
 }
 
 /// Whether the other host answers an echo request from here.
-fn answers(world: &Arc<World>, place: Place, from: &'static str, to: &'static str) -> bool {
+fn answers(world: &Arc<World>, node: Node, from: &'static str, to: &'static str) -> bool {
     let world = Arc::clone(world);
     let thread = thread::spawn(move || {
-        world.enter(place).expect("a place");
+        world.enter(node).expect("a node");
         let mut socket = PacketSocket::open("eth0").expect("an interface");
         let mut slots = Slots::new(64, 2048);
         // The first one may be lost to the search for the address.
@@ -230,14 +230,14 @@ fn answers(world: &Arc<World>, place: Place, from: &'static str, to: &'static st
 }
 
 /// Sends bytes from one host to the other; all must arrive, as they were.
-fn transfer(world: &Arc<World>, from: Place, to: (Place, &'static str), port: u16) {
+fn transfer(world: &Arc<World>, from: Node, to: (Node, &'static str), port: u16) {
     const BYTES: usize = 400_000;
     let byte = |number: usize| (number * 31 % 251) as u8;
     let (receiver, sender) = (Arc::clone(world), Arc::clone(world));
     let (tell, listens) = std::sync::mpsc::channel();
-    let (place, address) = to;
+    let (node, address) = to;
     let receives = thread::spawn(move || {
-        receiver.enter(place).expect("a place");
+        receiver.enter(node).expect("a node");
         let listener = TcpListener::bind((address, port)).expect("a free port");
         tell.send(()).expect("somebody waits");
         let (mut stream, _) = listener.accept().expect("a connection");
@@ -247,7 +247,7 @@ fn transfer(world: &Arc<World>, from: Place, to: (Place, &'static str), port: u1
     });
     listens.recv().expect("it listens");
     let sends = thread::spawn(move || {
-        sender.enter(from).expect("a place");
+        sender.enter(from).expect("a node");
         let mut stream = TcpStream::connect((address, port)).expect("the other end listens");
         let bytes: Vec<u8> = (0..BYTES).map(byte).collect();
         stream.write_all(&bytes).expect("a connection");
@@ -273,20 +273,20 @@ fn ping_and_tcp_pass_both_ways_with_changes_and_the_record_replays() {
         // Each thread with its own: the one that writes the record has none.
         assert_eq!(capabilities(session.process.0.id()), [0, NET_ADMIN]);
         assert!(
-            answers(world, Place::Near, NEAR, FAR),
+            answers(world, Node::Near, NEAR, FAR),
             "ping to the far host"
         );
         assert!(
-            answers(world, Place::Far, FAR, NEAR),
+            answers(world, Node::Far, FAR, NEAR),
             "ping to the near host"
         );
-        transfer(world, Place::Near, (Place::Far, FAR), 7001);
-        transfer(world, Place::Far, (Place::Near, NEAR), 7002);
+        transfer(world, Node::Near, (Node::Far, FAR), 7001);
+        transfer(world, Node::Far, (Node::Near, NEAR), 7002);
         // A change in the middle of a transfer each way.
         let (up, down) = (Arc::clone(world), Arc::clone(world));
         let transfers = [
-            thread::spawn(move || transfer(&up, Place::Near, (Place::Far, FAR), 7003)),
-            thread::spawn(move || transfer(&down, Place::Far, (Place::Near, NEAR), 7004)),
+            thread::spawn(move || transfer(&up, Node::Near, (Node::Far, FAR), 7003)),
+            thread::spawn(move || transfer(&down, Node::Far, (Node::Near, NEAR), 7004)),
         ];
         thread::sleep(Duration::from_millis(100));
         let set = session.set(&["rate", "8mbit", "queue", "drr limit 200"]);
@@ -476,7 +476,7 @@ fn a_run_ends_with_its_interface_and_its_record_is_whole() {
     in_the_middle(|world| {
         let folder = folder("vanishes");
         let session = Between::start(&folder, "vanishes", &["--record", "run.pcapng", "qfq"]);
-        assert!(answers(world, Place::Near, NEAR, FAR));
+        assert!(answers(world, Node::Near, NEAR, FAR));
         let ip = Command::new("ip")
             .args(["link", "del", "dev", MIDDLE[1]])
             .status();
@@ -526,10 +526,10 @@ fn af_xdp_passes_ping_and_tcp_both_ways_without_privileges_and_leaves_nothing() 
         // Another program on the interface is told of the one that is there.
         let second = run(&folder, None, &try_it);
         assert!(!second.status.success());
-        assert!(answers(world, Place::Near, NEAR, FAR));
-        assert!(answers(world, Place::Far, FAR, NEAR));
-        transfer(world, Place::Near, (Place::Far, FAR), 7001);
-        transfer(world, Place::Far, (Place::Near, NEAR), 7002);
+        assert!(answers(world, Node::Near, NEAR, FAR));
+        assert!(answers(world, Node::Far, FAR, NEAR));
+        transfer(world, Node::Near, (Node::Far, FAR), 7001);
+        transfer(world, Node::Far, (Node::Near, NEAR), 7002);
         let verdict = session.end();
         for way in verdict["ways"].as_array().expect("both directions") {
             assert!(way["books"]["delivered_bytes"].as_u64() > Some(400_000));

@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         table: Spanned<DeTable<'a>>,
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
     ) -> Result<V, Fault> {
-        self.placed(keys, table, read)
+        self.take_rest_located(keys, table, read)
             .map_err(|fault| self.fault(fault))
     }
 
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The same as for [`Reader::take`].
-    pub fn placed<V>(
+    pub fn take_rest_located<V>(
         &self,
         keys: &[&str],
         table: Spanned<DeTable<'a>>,

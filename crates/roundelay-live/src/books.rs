@@ -67,8 +67,8 @@ impl Books {
     }
 
     pub(crate) fn count_drop(&mut self, reason: DropReason) {
-        let place = DropReason::ALL.iter().position(|known| *known == reason);
-        self.dropped[place.unwrap_or_default()] += 1;
+        let index = DropReason::ALL.iter().position(|known| *known == reason);
+        self.dropped[index.unwrap_or_default()] += 1;
     }
 
     /// Whether the books balance: each frame that arrived is delivered, dropped, lost, in the

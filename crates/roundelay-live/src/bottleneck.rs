@@ -73,8 +73,8 @@ impl Bottleneck {
     /// Plans a change. Changes planned for the same instant happen in the order of these calls,
     /// before frames that arrive then.
     pub fn plan(&mut self, at: Instant, way: Way, change: Change) {
-        let place = self.planned.partition_point(|(other, ..)| *other <= at);
-        self.planned.insert(place, (at, way, change));
+        let index = self.planned.partition_point(|(other, ..)| *other <= at);
+        self.planned.insert(index, (at, way, change));
     }
 
     /// The slots, into which devices write the frames that they receive.
@@ -207,14 +207,14 @@ impl Bottleneck {
 
     /// Makes the changes planned up to `until`, in both directions or in one.
     fn make_changes(&mut self, until: Instant, only: Option<Way>) -> Result<(), SettingsError> {
-        let mut place = 0;
-        while let Some((at, way, _)) = self.planned.get(place).filter(|(at, ..)| *at <= until) {
+        let mut index = 0;
+        while let Some((at, way, _)) = self.planned.get(index).filter(|(at, ..)| *at <= until) {
             if only.is_some_and(|only| only != *way) {
-                place += 1;
+                index += 1;
                 continue;
             }
             let at = whole_nanos((*at).max(self.lines[way.index()].now()));
-            if let Some((_, way, change)) = self.planned.remove(place) {
+            if let Some((_, way, change)) = self.planned.remove(index) {
                 let line = &mut self.lines[way.index()];
                 line.change(at, &change, &mut self.slots, &mut *self.journal)?;
             }

@@ -13,12 +13,12 @@ pub(crate) fn is_unfinished(frame: &[u8]) -> bool {
     let Some((protocol, addresses, segment)) = parts(frame) else {
         return false;
     };
-    let place = match protocol {
+    let offset = match protocol {
         TCP => 16,
         UDP => 6,
         _ => return false,
     };
-    let Some([high, low]) = segment.get(place..place + 2) else {
+    let Some([high, low]) = segment.get(offset..offset + 2) else {
         return false;
     };
     let found = u16::from_be_bytes([*high, *low]);

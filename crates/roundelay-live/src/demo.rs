@@ -15,7 +15,7 @@ use roundelay_metrics::Delays;
 use roundelay_metrics::units::seconds;
 
 use crate::sys;
-use crate::world::{FAR, Place, World, WorldError};
+use crate::world::{FAR, Node, World, WorldError};
 
 /// The port for bulk transfers.
 const BULK: u16 = 5001;
@@ -100,13 +100,13 @@ impl Demo {
             zero: Instant::now(),
         };
         for open in [sink, echo, listener_of_the_call] {
-            start(world, Place::Far, &worker, open)?;
+            start(world, Node::Far, &worker, open)?;
         }
         for open in [ping, call] {
-            start(world, Place::Near, &worker, open)?;
+            start(world, Node::Near, &worker, open)?;
         }
         for _ in 0..TRANSFERS {
-            start(world, Place::Near, &worker, transfer)?;
+            start(world, Node::Near, &worker, transfer)?;
         }
         Ok(Self {
             figures: worker.figures,
@@ -150,10 +150,10 @@ impl Demo {
     }
 }
 
-/// Starts a thread at a place and waits until it has opened its sockets.
+/// Starts a thread at a node and waits until it has opened its sockets.
 fn start(
     world: &Arc<World>,
-    place: Place,
+    node: Node,
     worker: &Worker,
     open: fn() -> io::Result<Work>,
 ) -> Result<(), WorldError> {
@@ -161,7 +161,7 @@ fn start(
     let worker = worker.clone();
     let (report, outcome) = channel();
     thread::spawn(move || {
-        let opened = world.enter(place).and_then(|()| {
+        let opened = world.enter(node).and_then(|()| {
             let work = open().and_then(|work| sys::drop_privileges(false).map(|()| work));
             work.map_err(|error| WorldError::Call {
                 what: "traffic of the demo".to_owned(),

@@ -135,7 +135,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
 
     /// Whether the near and the far interface no longer exist.
     pub fn gone(&self) -> [bool; 2] {
-        [0, 1].map(|place| self.went_down[place] > 0 && self.devices[place].is_gone())
+        [0, 1].map(|index| self.went_down[index] > 0 && self.devices[index].is_gone())
     }
 
     /// Frames lost in each direction where no queue saw them: before the queue, or after the device
@@ -207,24 +207,24 @@ impl<D: Device, C: Clock> Driver<D, C> {
     }
 
     fn receive(&mut self, way: Way) -> Result<(), DriverError> {
-        let place = way.index();
+        let index = way.index();
         let slots = self.bottleneck.slots_mut();
         self.full += u64::from(slots.free() == 0);
         let read = self.clock.now();
-        let outcome = self.devices[place].receive(slots, &mut self.received);
+        let outcome = self.devices[index].receive(slots, &mut self.received);
         let is_down = outcome.is_err();
-        self.went_down[place] += u64::from(is_down && !self.down[place]);
+        self.went_down[index] += u64::from(is_down && !self.down[index]);
         // An interface tells its error once. When it comes up again, it goes on.
-        self.down[place] = is_down;
+        self.down[index] = is_down;
         let now = self.clock.now();
-        let gap = Duration::from_nanos(now - self.read[place]);
-        self.read[place] = read;
+        let gap = Duration::from_nanos(now - self.read[index]);
+        self.read[index] = read;
         // Before the first such frame, nobody knew that this device must be read often.
-        let is_read_often = self.unstamped[place];
+        let is_read_often = self.unstamped[index];
         let mut received = std::mem::take(&mut self.received);
         for frame in received.drain(..) {
             if frame.unix_nanos.is_none() {
-                self.unstamped[place] = true;
+                self.unstamped[index] = true;
                 if is_read_often {
                     self.bottleneck.note_unstamped(way, gap);
                 }

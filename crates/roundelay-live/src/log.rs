@@ -266,8 +266,8 @@ impl Writer {
         let new_flow = self.flows.len() as u64;
         match self.flows.entry((way, number_in_direction)) {
             Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                place.insert(new_flow);
+            Entry::Vacant(slot) => {
+                slot.insert(new_flow);
                 let link = way.index() as u32;
                 let open = Event::Open {
                     flow: new_flow,

@@ -105,11 +105,11 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn flow(&mut self, flow: u32) -> &mut FlowBooks {
-        let place = flow as usize;
-        if self.flows.len() <= place {
-            self.flows.resize(place + 1, FlowBooks::default());
+        let index = flow as usize;
+        if self.flows.len() <= index {
+            self.flows.resize(index + 1, FlowBooks::default());
         }
-        &mut self.flows[place]
+        &mut self.flows[index]
     }
 
     pub(crate) fn record(&mut self, delay: Duration) {

@@ -263,7 +263,7 @@ impl Session {
         let end = End {
             until: Way::BOTH.map(|way| bottleneck.decided(way).as_picos()),
             books: Way::BOTH.map(|way| bottleneck.books(way).clone()),
-            lost_outside: [0, 1].map(|place| fidelity.ways[place].lost_outside),
+            lost_outside: [0, 1].map(|index| fidelity.ways[index].lost_outside),
             verdict: fidelity.verdict.text(),
         };
         let journal: Box<dyn Any> = bottleneck.take_journal();

@@ -81,14 +81,14 @@ fn get_option<T: Plain>(
     value: &mut T,
 ) -> io::Result<()> {
     let mut len = size_of::<T>() as libc::socklen_t;
-    let place: *mut T = value;
+    let pointer: *mut T = value;
     // SAFETY: the kernel writes numbers, at most as many bytes as the value has.
     checked(unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
             level,
             option,
-            place.cast(),
+            pointer.cast(),
             &raw mut len,
         )
     })?;
@@ -377,10 +377,10 @@ fn ioctl(number: libc::c_ulong, request: &mut Request) -> io::Result<()> {
 }
 
 fn ioctl_of(file: BorrowedFd<'_>, number: libc::c_ulong, request: &mut Request) -> io::Result<()> {
-    let place: *mut Request = request;
+    let pointer: *mut Request = request;
     // SAFETY: an ifreq is 40 bytes at most, as this request is; the requests used here write no
     // more, and point to values that outlive the call.
-    checked(unsafe { libc::ioctl(file.as_raw_fd(), number as _, place) })?;
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), number as _, pointer) })?;
     Ok(())
 }
 
@@ -503,7 +503,7 @@ pub(crate) fn receive_queues(name: &str) -> Option<u32> {
 /// is.
 fn ethtool<T>(name: &str, value: &mut T) -> io::Result<()> {
     let mut request = request(name)?;
-    let place: *mut T = value;
-    request.data[0] = place as u64;
+    let pointer: *mut T = value;
+    request.data[0] = pointer as u64;
     ioctl(SIOCETHTOOL, &mut request)
 }

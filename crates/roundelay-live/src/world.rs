@@ -29,7 +29,7 @@ pub const MIDDLE: [&str; 2] = ["near0", "far0"];
 
 /// Where something is in the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Node {
     /// Where the first command runs.
     Near,
     /// Where the second command runs.
@@ -93,14 +93,14 @@ impl World {
         }
         let [near, far, middle] = [new_namespace()?, new_namespace()?, new_namespace()?];
         let world = Self { near, far, middle };
-        world.enter(Place::Middle)?;
+        world.enter(Node::Middle)?;
         // A bottleneck has no addresses, not even those that IPv6 gives itself.
         let quiet = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
         if fs::exists(quiet).unwrap_or(false) {
             fs::write(quiet, "1").map_err(failed(quiet))?;
         }
-        for (ours, place) in MIDDLE.into_iter().zip([Place::Near, Place::Far]) {
-            let namespace = world.namespace(place).as_raw_fd();
+        for (ours, node) in MIDDLE.into_iter().zip([Node::Near, Node::Far]) {
+            let namespace = world.namespace(node).as_raw_fd();
             let theirs = format!("/proc/{}/fd/{namespace}", std::process::id());
             ip(&[
                 "link", "add", "name", ours, "type", "veth", "peer", "name", END, "netns", &theirs,
@@ -108,8 +108,8 @@ impl World {
             ip(&["link", "set", "dev", ours, "up"])?;
             offloads::turn_off(ours).map_err(failed("offloads of the middle"))?;
         }
-        for (place, v4, v6) in [(Place::Near, NEAR, NEAR_V6), (Place::Far, FAR, FAR_V6)] {
-            world.enter(place)?;
+        for (node, v4, v6) in [(Node::Near, NEAR, NEAR_V6), (Node::Far, FAR, FAR_V6)] {
+            world.enter(node)?;
             // The sender makes each packet with its checksum, as it has to be on the link.
             offloads::turn_off(END).map_err(failed("offloads of the ends"))?;
             ip(&["link", "set", "dev", END, "gso_max_segs", "1"])?;
@@ -121,15 +121,15 @@ impl World {
                 ip(&["-6", "addr", "add", &v6, "dev", END, "nodad"])?;
             }
         }
-        world.enter(Place::Middle)?;
+        world.enter(Node::Middle)?;
         Ok(world)
     }
 
-    const fn namespace(&self, place: Place) -> &OwnedFd {
-        match place {
-            Place::Near => &self.near,
-            Place::Far => &self.far,
-            Place::Middle => &self.middle,
+    const fn namespace(&self, node: Node) -> &OwnedFd {
+        match node {
+            Node::Near => &self.near,
+            Node::Far => &self.far,
+            Node::Middle => &self.middle,
         }
     }
 
@@ -137,32 +137,32 @@ impl World {
     ///
     /// # Errors
     /// The system does not allow it.
-    pub fn enter(&self, place: Place) -> Result<(), WorldError> {
-        sys::enter(sys::as_fd(self.namespace(place))).map_err(failed("entering a namespace"))
+    pub fn enter(&self, node: Node) -> Result<(), WorldError> {
+        sys::enter(sys::as_fd(self.namespace(node))).map_err(failed("entering a namespace"))
     }
 
-    /// Starts a command at a place. The command ends when this process does. Afterwards this thread
+    /// Starts a command at a node. The command ends when this process does. Afterwards this thread
     /// is in the middle.
     ///
     /// # Errors
     /// The command cannot be started.
-    pub fn start(&self, place: Place, command: &mut Command) -> Result<Child, WorldError> {
-        self.enter(place)?;
+    pub fn start(&self, node: Node, command: &mut Command) -> Result<Child, WorldError> {
+        self.enter(node)?;
         sys::end_with_us(command);
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().map_err(failed(&name));
-        self.enter(Place::Middle)?;
+        self.enter(Node::Middle)?;
         child
     }
 
-    /// Whether somebody listens at a place. Afterwards this thread is in the middle.
+    /// Whether somebody listens at a node. Afterwards this thread is in the middle.
     ///
     /// # Errors
     /// The system does not let us enter.
-    pub fn has_listener(&self, place: Place) -> Result<bool, WorldError> {
-        self.enter(place)?;
+    pub fn has_listener(&self, node: Node) -> Result<bool, WorldError> {
+        self.enter(node)?;
         let listens = has_listener();
-        self.enter(Place::Middle)?;
+        self.enter(Node::Middle)?;
         Ok(listens)
     }
 
@@ -171,9 +171,9 @@ impl World {
     /// # Errors
     /// The system does not let us enter.
     pub fn congestion_control(&self) -> Result<String, WorldError> {
-        self.enter(Place::Near)?;
+        self.enter(Node::Near)?;
         let name = fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
-        self.enter(Place::Middle)?;
+        self.enter(Node::Middle)?;
         Ok(name.trim().to_owned())
     }
 
@@ -182,13 +182,13 @@ impl World {
     /// # Errors
     /// The system does not have it, or does not allow it here.
     pub fn set_congestion_control(&self, name: &str) -> Result<(), WorldError> {
-        for place in [Place::Near, Place::Far] {
-            self.enter(place)?;
+        for node in [Node::Near, Node::Far] {
+            self.enter(node)?;
             let written = fs::write(CONGESTION_CONTROL, name);
             let found = fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
             let allowed = fs::read_to_string(ALLOWED).or_else(|_| fs::read_to_string(KNOWN));
             let allowed = allowed.unwrap_or_default();
-            self.enter(Place::Middle)?;
+            self.enter(Node::Middle)?;
             if written.is_err() || found.trim() != name {
                 return Err(WorldError::Ip(format!(
                     "congestion control {name}: this system allows here: {}; its administrator may \

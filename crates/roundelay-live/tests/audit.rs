@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration as Span;
 
 use roundelay::{Duration, Guarantees, Instant, QueueSpec, Share};
-use roundelay_live::world::{FAR, MIDDLE, Place, World};
+use roundelay_live::world::{FAR, MIDDLE, Node, World};
 use roundelay_live::{Change, Fate, Journal, QueueText, Session, Way};
 
 use crate::namespaces::{settings, world};
@@ -117,7 +117,7 @@ impl Journal for Audit {
 fn datagrams(world: &Arc<World>, port: u16, len: usize, every: Span) {
     let world = Arc::clone(world);
     thread::spawn(move || {
-        world.enter(Place::Near).expect("a place");
+        world.enter(Node::Near).expect("a node");
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
         loop {
             _ = socket.send_to(&vec![0; len], (FAR, port));

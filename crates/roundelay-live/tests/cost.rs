@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use roundelay_live::world::{MIDDLE, Place, World};
+use roundelay_live::world::{MIDDLE, Node, World};
 use roundelay_live::{Device as _, DeviceKind, PacketSocket, Way};
 
 use crate::long::processor_time;
@@ -58,7 +58,7 @@ fn flood(world: &Arc<World>, len: usize) -> (Arc<Sent>, thread::JoinHandle<()>) 
     let world = Arc::clone(world);
     let counts = Arc::clone(&sent);
     let thread = thread::spawn(move || {
-        world.enter(Place::Near).expect("a place");
+        world.enter(Node::Near).expect("a node");
         let mut socket = PacketSocket::open("eth0").expect("an interface");
         let frames: Vec<_> = (0..FLOWS).map(|flow| frame(flow, len)).collect();
         let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
@@ -125,7 +125,7 @@ fn received(world: &Arc<World>) -> u64 {
     command
         .arg("/proc/net/dev")
         .stdout(std::process::Stdio::piped());
-    let child = world.start(Place::Far, &mut command).expect("cat runs");
+    let child = world.start(Node::Far, &mut command).expect("cat runs");
     let output = child.wait_with_output().expect("it ends").stdout;
     let table = String::from_utf8_lossy(&output);
     let line = table
@@ -150,7 +150,7 @@ fn flooded(world: &Arc<World>, len: usize) -> (f64, [u64; 3]) {
     let (end, after) = now(world);
     sent.stop.store(true, Ordering::Relaxed);
     sender.join().expect("it ends");
-    let figures = [0, 1, 2].map(|place| after[place] - before[place]);
+    let figures = [0, 1, 2].map(|index| after[index] - before[index]);
     ((end - start).as_secs_f64(), figures)
 }
 

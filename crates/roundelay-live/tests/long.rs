@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use roundelay_live::control::{self, Command, Control};
-use roundelay_live::world::{FAR, MIDDLE, Place, World};
+use roundelay_live::world::{FAR, MIDDLE, Node, World};
 use roundelay_live::{Change, DeviceKind, QueueText, Session, Way, WeightTexts};
 
 use crate::fake::random;
@@ -29,7 +29,7 @@ fn memory() -> u64 {
 fn flood(world: &Arc<World>, ports: usize, len: usize, burst: usize, stop: &Arc<AtomicBool>) {
     let (world, stop) = (Arc::clone(world), Arc::clone(stop));
     thread::spawn(move || {
-        world.enter(Place::Near).expect("a place");
+        world.enter(Node::Near).expect("a node");
         let mut sockets = Vec::new();
         for _ in 0..ports {
             sockets.push(UdpSocket::bind("0.0.0.0:0").expect("a port"));

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use roundelay_live::world::{FAR, MIDDLE, Place, World, set_congestion_control};
+use roundelay_live::world::{FAR, MIDDLE, Node, World, set_congestion_control};
 use roundelay_live::{
     Change, Device as _, DeviceKind, Fidelity, Interface, PacketSocket, QueueText, Recording,
     Session, Settings, Slots, Way, log, offloads, replay,
@@ -87,7 +87,7 @@ pub(crate) fn transfers_with(world: &Arc<World>, count: usize, control: &'static
         let port = FIRST_PORT + number as u16;
         let (tell, listens) = std::sync::mpsc::channel();
         thread::spawn(move || {
-            far.enter(Place::Far).expect("a place");
+            far.enter(Node::Far).expect("a node");
             let listener = TcpListener::bind((FAR, port)).expect("a free port");
             tell.send(()).expect("somebody waits");
             let (mut stream, _) = listener.accept().expect("a connection");
@@ -100,7 +100,7 @@ pub(crate) fn transfers_with(world: &Arc<World>, count: usize, control: &'static
         });
         listens.recv().expect("it listens");
         thread::spawn(move || {
-            near.enter(Place::Near).expect("a place");
+            near.enter(Node::Near).expect("a node");
             let mut stream = TcpStream::connect((FAR, port)).expect("the far end listens");
             if let Err(error) = set_congestion_control(&stream, control) {
                 println!("{control}: {error}; the default is used");
@@ -115,7 +115,7 @@ pub(crate) fn transfers_with(world: &Arc<World>, count: usize, control: &'static
 fn datagrams(world: &Arc<World>, every: Duration) {
     let world = Arc::clone(world);
     thread::spawn(move || {
-        world.enter(Place::Near).expect("a place");
+        world.enter(Node::Near).expect("a node");
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
         loop {
             _ = socket.send_to(&[0; 100], (FAR, 9));
@@ -267,7 +267,7 @@ fn the_same_interface_twice_and_unknown_interfaces_are_refused() {
 fn long_datagrams(world: &Arc<World>) {
     let world = Arc::clone(world);
     thread::spawn(move || {
-        world.enter(Place::Near).expect("a place");
+        world.enter(Node::Near).expect("a node");
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
         loop {
             _ = socket.send_to(&[0; 3000], (FAR, 9));
@@ -299,7 +299,7 @@ fn no_longer_fit(kind: DeviceKind, world: &Arc<World>) {
                 set(MIDDLE[0], "4000");
                 let mut command = Command::new("ip");
                 command.args(["link", "set", "dev", "eth0", "mtu", "4000"]);
-                let child = world.start(Place::Near, &mut command);
+                let child = world.start(Node::Near, &mut command);
                 let status = child.expect("ip runs").wait();
                 assert!(status.expect("ip ends").success());
             }
@@ -376,15 +376,15 @@ fn numbered(number: u32) -> Vec<u8> {
     frame
 }
 
-/// Runs a thread at a place.
+/// Runs a thread at a node.
 fn at<T: Send + 'static>(
     world: &Arc<World>,
-    place: Place,
+    node: Node,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> thread::JoinHandle<T> {
     let world = Arc::clone(world);
     thread::spawn(move || {
-        world.enter(place).expect("a place");
+        world.enter(node).expect("a node");
         body()
     })
 }
@@ -393,8 +393,8 @@ fn at<T: Send + 'static>(
 fn pass(
     session: &mut Session,
     world: &Arc<World>,
-    from: (Place, &'static str),
-    to: (Place, &'static str),
+    from: (Node, &'static str),
+    to: (Node, &'static str),
 ) {
     const FRAMES: u32 = 2000;
     let (tell, is_open) = std::sync::mpsc::channel();
@@ -448,8 +448,8 @@ fn leave_as_they_came(kind: DeviceKind, world: &Arc<World>) {
     pass(
         &mut session,
         world,
-        (Place::Near, "eth0"),
-        (Place::Far, "eth0"),
+        (Node::Near, "eth0"),
+        (Node::Far, "eth0"),
     );
     let fidelity = session.finish().expect("no record");
     assert!(fidelity.ways[0].books.balance(), "{}", fidelity.text());
@@ -461,7 +461,7 @@ fn checksums_left_to_hardware_are_seen_by_every_device() {
 }
 
 fn checksums_are_seen(kind: DeviceKind, world: &Arc<World>) {
-    let turned_on = at(world, Place::Near, || {
+    let turned_on = at(world, Node::Near, || {
         let note = "{\"interface\":\"eth0\",\"on\":[\"tx\"]}";
         let before: offloads::Before = serde_json::from_str(note).expect("a note");
         before.restore().expect("an interface of ours");
@@ -495,7 +495,7 @@ fn without_a_carrier(kind: DeviceKind, world: &Arc<World>) {
     let set = |state: &str| {
         let mut command = Command::new("ip");
         command.args(["link", "set", "dev", "eth0", state]);
-        let child = world.start(Place::Far, &mut command);
+        let child = world.start(Node::Far, &mut command);
         let status = child.expect("ip runs").wait();
         assert!(status.expect("ip ends").success());
     };
@@ -529,7 +529,7 @@ fn a_link_that_never_has_a_carrier_again_makes_no_run_valid() {
         if hour == 0 {
             let mut command = Command::new("ip");
             command.args(["link", "set", "dev", "eth0", "down"]);
-            let child = world.start(Place::Far, &mut command);
+            let child = world.start(Node::Far, &mut command);
             let status = child.expect("ip runs").wait();
             assert!(status.expect("ip ends").success());
         }
@@ -570,8 +570,8 @@ fn a_tap_interface_is_an_end_of_the_bottleneck_both_ways() {
     };
     let record = file("tap");
     session.record(&record).expect("a file");
-    let home = (Place::Middle, "home");
-    let far = (Place::Far, "eth0");
+    let home = (Node::Middle, "home");
+    let far = (Node::Far, "eth0");
     pass(&mut session, &world, home, far);
     pass(&mut session, &world, far, home);
     let fidelity = session.finish().expect("a whole record");
@@ -717,7 +717,7 @@ fn faults_of_a_tap_interface_are_counted_and_told() {
     let record = file("tap-faults");
     session.record(&record).expect("a file");
     // More at once than wait for the other end to read them.
-    let sends = at(&world, Place::Middle, || {
+    let sends = at(&world, Node::Middle, || {
         let mut socket = PacketSocket::open("home").expect("an interface");
         for number in 0..10_000 {
             // A frame that finds no room is lost, and counted.
@@ -725,7 +725,7 @@ fn faults_of_a_tap_interface_are_counted_and_told() {
         }
     });
     sends.join().expect("it sends");
-    let down = at(&world, Place::Far, || {
+    let down = at(&world, Node::Far, || {
         let mut socket = PacketSocket::open("eth0").expect("an interface");
         loop {
             _ = socket.send(&[&numbered(1)]);
@@ -764,7 +764,7 @@ fn a_tap_interface_in_another_namespace_works_and_makes_no_run_valid() {
     };
     // A process of the near end, whose namespace the interface moves to.
     let mut sleep = Command::new("sleep");
-    let mut there = world.start(Place::Near, sleep.arg("600")).expect("it runs");
+    let mut there = world.start(Node::Near, sleep.arg("600")).expect("it runs");
     ip(&[
         "link",
         "set",
@@ -775,13 +775,13 @@ fn a_tap_interface_in_another_namespace_works_and_makes_no_run_valid() {
     ]);
     let up = ["link", "set", "dev", "home", "up"];
     let mut command = Command::new("ip");
-    let child = world.start(Place::Near, command.args(up));
+    let child = world.start(Node::Near, command.args(up));
     assert!(child.expect("ip runs").wait().expect("ip ends").success());
     pass(
         &mut session,
         &world,
-        (Place::Near, "home"),
-        (Place::Far, "eth0"),
+        (Node::Near, "home"),
+        (Node::Far, "eth0"),
     );
     let fidelity = session.finish().expect("no record");
     assert!(

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration as Span, Instant as WallInstant};
 
 use roundelay::{Duration, Instant, QueueSpec, Share};
-use roundelay_live::world::{FAR, MIDDLE, Place, World};
+use roundelay_live::world::{FAR, MIDDLE, Node, World};
 use roundelay_live::{Change, Entry, Fate, Fidelity, QueueText, Recording, Session, Way};
 
 use crate::namespaces::{FIRST_PORT, file, holds, run, settings, transfers, transfers_with, world};
@@ -36,7 +36,7 @@ fn until_all_have_run(start: WallInstant) {
 fn datagrams(world: &Arc<World>, port: u16, len: usize, every: Span) {
     let world = Arc::clone(world);
     thread::spawn(move || {
-        world.enter(Place::Near).expect("a place");
+        world.enter(Node::Near).expect("a node");
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
         loop {
             _ = socket.send_to(&vec![0; len], (FAR, port));
@@ -363,15 +363,15 @@ fn weights_share_the_link_among_transfers(start: WallInstant) {
     stretches.sort_by_key(Vec::len);
     let sent = stretches.pop().expect("one at least");
     holds(&fidelity, &record);
-    let got = [0, 1, 2].map(|place| bytes_to(FIRST_PORT + place, &sent));
+    let got = [0, 1, 2].map(|index| bytes_to(FIRST_PORT + index, &sent));
     println!("{got:?}, {} packets\n{}", sent.len(), fidelity.text());
     if sent.len() <= 2 * ENOUGH {
         println!("shares not judged: senders were without packets");
     }
     if counts(&fidelity) && sent.len() > 2 * ENOUGH {
         let total: f64 = got.iter().sum();
-        for (place, share) in [1.0, 2.0, 4.0].into_iter().enumerate() {
-            let ratio = got[place] / total / (share / 7.0);
+        for (index, share) in [1.0, 2.0, 4.0].into_iter().enumerate() {
+            let ratio = got[index] / total / (share / 7.0);
             assert!((ratio - 1.0).abs() < 0.02, "{ratio}: {got:?}");
         }
     }

@@ -252,12 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn with_more_flows_than_places_some_are_left_out_and_none_is_wronged() {
+    fn with_more_flows_than_slots_some_are_left_out_and_none_is_wronged() {
         let mut pairs = PairFairness::default();
         (0..100).for_each(|flow| pairs.arrive(FlowId(flow)));
         (0..100).for_each(|_| pairs.arrive(FlowId(99)));
         (0..100).for_each(|_| pairs.serve(FlowId(99), 1_000));
-        assert_eq!(pairs.worst(FlowId(99)), 0.0, "it found no place");
+        assert_eq!(pairs.worst(FlowId(99)), 0.0, "it found no slot");
         pairs.serve(FlowId(0), 10);
         assert_eq!(
             (

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::places::PlanError;
+use crate::locations::PlanError;
 use crate::plan::Plan;
 
 /// All files of `papers/`, by path below this folder.

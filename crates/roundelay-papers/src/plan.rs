@@ -15,7 +15,7 @@ use toml::{Table, Value};
 
 use crate::figures::Reference;
 use crate::kind::Kind;
-use crate::places::{PlanError, Wrong, is_at_or_below, located, read};
+use crate::locations::{PlanError, Wrong, is_at_or_below, located, read};
 use crate::table::set;
 
 pub use claim::Claim;

@@ -423,9 +423,9 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             self.add(packet.len);
             return Ok(());
         }
-        let place = packet.payload.index();
-        if place >= self.waiting.len() {
-            self.waiting.resize_with(place + 1, || None);
+        let index = packet.payload.index();
+        if index >= self.waiting.len() {
+            self.waiting.resize_with(index + 1, || None);
         }
         self.calls += 1;
         let accepted = Python::attach(|py| {
@@ -444,7 +444,7 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
         let Some(shown) = accepted else {
             return Err(packet);
         };
-        self.waiting[place] = Some((shown, self.calls));
+        self.waiting[index] = Some((shown, self.calls));
         self.add(packet.len);
         Ok(())
     }

@@ -238,13 +238,13 @@ impl Table {
 
     /// A column's values, None where there is none.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
-        let place = self
+        let index = self
             .schema
             .index_of(name)
             .map_err(|_| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
         let all = PyList::empty(py);
         for batch in &self.batches {
-            append(&all, batch.column(place))?;
+            append(&all, batch.column(index))?;
         }
         Ok(all)
     }

@@ -36,12 +36,12 @@ impl Number for Rational {
     /// Relative error below 2^-52, because the numerator is first shifted until it has 64 bits more
     /// than the denominator.
     fn approximate(&self) -> f64 {
-        let places = (self.denom().bits() + 64).saturating_sub(self.numer().bits());
-        let shifted: BigInt = (self.numer() << places) / self.denom();
+        let shift = (self.denom().bits() + 64).saturating_sub(self.numer().bits());
+        let shifted: BigInt = (self.numer() << shift) / self.denom();
         // At least 64 significant bits are left. We scale back in two steps, because one could
         // overflow.
-        let half = places as i32 / 2;
-        shifted.to_f64().unwrap_or(f64::NAN) * 2f64.powi(-half) * 2f64.powi(-(places as i32 - half))
+        let half = shift as i32 / 2;
+        shifted.to_f64().unwrap_or(f64::NAN) * 2f64.powi(-half) * 2f64.powi(-(shift as i32 - half))
     }
 }
 

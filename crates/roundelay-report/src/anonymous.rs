@@ -51,14 +51,14 @@ impl Anonymiser {
     /// The bits that replace the last `length` bits.
     fn map(&self, family: u8, bits: u128, length: u32) -> u128 {
         let mut mapped = 0;
-        for place in (0..length).rev() {
+        for position in (0..length).rev() {
             // The bits before this one: none at first.
-            let before = bits.checked_shr(place + 1).unwrap_or(0);
+            let before = bits.checked_shr(position + 1).unwrap_or(0);
             let mut function = self.keyed;
-            function.write(&[family, (length - 1 - place) as u8]);
+            function.write(&[family, (length - 1 - position) as u8]);
             function.write(&before.to_le_bytes());
             let flip = u128::from(function.finish() & 1);
-            mapped = mapped << 1 | ((bits >> place & 1) ^ flip);
+            mapped = mapped << 1 | ((bits >> position & 1) ^ flip);
         }
         mapped
     }

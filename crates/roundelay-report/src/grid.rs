@@ -264,20 +264,20 @@ impl Grid {
                 self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
                 return left_out;
             }
-            let mut places = Vec::new();
+            let mut indices = Vec::new();
             let mut is_last_rank = true;
-            for (place, column) in self.columns.iter().enumerate() {
+            for (index, column) in self.columns.iter().enumerate() {
                 if column.spare == spare {
-                    places.push(place);
+                    indices.push(index);
                 } else {
                     is_last_rank &= column.spare == 0;
                 }
             }
             if is_last_rank {
-                places.drain(..places.len() - 1);
+                indices.drain(..indices.len() - 1);
             }
-            for (gone, place) in places.into_iter().enumerate() {
-                left_out.push(self.columns.remove(place - gone).title());
+            for (gone, index) in indices.into_iter().enumerate() {
+                left_out.push(self.columns.remove(index - gone).title());
             }
         }
     }

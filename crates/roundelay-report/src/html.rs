@@ -131,13 +131,13 @@ fn figures(advised: &Advised) -> String {
         return String::new();
     };
     let mut entries = Vec::new();
-    for (place, outcome) in result.kinds.iter().enumerate() {
+    for (index, outcome) in result.kinds.iter().enumerate() {
         let (Some(p99), true) = (outcome.p99, outcome.kind != Kind::Bulk) else {
             continue;
         };
         let mut beside = String::new();
         if let Some(fifo) = fifo
-            && let Some(theirs) = fifo.kinds[place].p99
+            && let Some(theirs) = fifo.kinds[index].p99
         {
             beside = format!("<small>{} under fifo</small>", escape(&seconds(theirs)));
         }

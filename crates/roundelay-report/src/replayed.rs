@@ -474,7 +474,7 @@ impl Replayed {
                 ..curve(result, points)
             });
         }
-        // A packet waits at whole routers, so each number is a place of its own, without a line
+        // A packet waits at whole routers, so each number is a category of its own, without a line
         // between.
         let mut names = Vec::new();
         for waits in 0..most {

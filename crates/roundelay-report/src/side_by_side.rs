@@ -399,7 +399,7 @@ impl SideBySide {
                 figures.push(figure);
             }
         }
-        for (place, figure) in (0..).zip(&figures) {
+        for (rank, figure) in (0..).zip(&figures) {
             let head = figure.words;
             columns.push(
                 Column::of("mean", &numbers, |queue| {
@@ -407,7 +407,7 @@ impl SideBySide {
                     interval_text(mean, |value| figure.figure.unit.short(value))
                 })
                 .under(head)
-                .spare(place),
+                .spare(rank),
             );
             columns.push(
                 Column::of("difference", &numbers, |queue| -> Cell {
@@ -417,7 +417,7 @@ impl SideBySide {
                     difference_text(self.difference([0, *queue], group, figure.figure)).into()
                 })
                 .under(head)
-                .spare(place),
+                .spare(rank),
             );
         }
         let loss = named(SOURCE, "loss");

@@ -99,11 +99,11 @@ impl Swept {
                     },
                 });
             }
-            for (number, place) in layout.places.iter().enumerate() {
+            for (number, location) in layout.locations.iter().enumerate() {
                 if let Some(mean) = means[number]
-                    && place.panel == panel
+                    && location.panel == panel
                 {
-                    curves[place.line].points.push(Point {
+                    curves[location.line].points.push(Point {
                         x: across.positions[number],
                         y: mean.mean * per_unit,
                         half_width: mean.half_width.unwrap_or(0.0) * per_unit,
@@ -271,9 +271,9 @@ mod tests {
             &[(&["fifo <b>"], &[0.2, 0.22]), (&["qfq"], &[0.01, 0.012])],
         )
         .html();
-        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
-        assert!(place("is lowest with queue.core=qfq") < place("id=\"chart0\""));
-        assert!(place("id=\"chart0\"") < place("All points"));
+        let offset = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(offset("is lowest with queue.core=qfq") < offset("id=\"chart0\""));
+        assert!(offset("id=\"chart0\"") < offset("All points"));
         assert!(page.contains("<td>fifo &lt;b") && !page.contains("fifo <b>"));
         assert!(page.contains("Note: nothing random") && page.contains("210 ms ±127 ms"));
     }

@@ -93,22 +93,22 @@ impl Rack {
 
     /// A new segment is sent (section 6.1).
     #[inline(never)]
-    pub(crate) fn push(&mut self, place: u64) {
+    pub(crate) fn push(&mut self, position: u64) {
         self.sent.push_back(Sent {
             at: self.now,
             is_retransmitted: false,
         });
-        self.log.push_back((self.now, place));
+        self.log.push_back((self.now, position));
     }
 
     /// A segment is sent again (section 6.1).
     #[inline(never)]
-    pub(crate) fn resend(&mut self, index: usize, place: u64) {
+    pub(crate) fn resend(&mut self, index: usize, position: u64) {
         self.sent[index] = Sent {
             at: self.now,
             is_retransmitted: true,
         };
-        self.log.push_back((self.now, place));
+        self.log.push_back((self.now, position));
     }
 
     /// The first segment leaves the scoreboard.
@@ -118,7 +118,7 @@ impl Rack {
 
     /// The segment at an index has arrived: section 6.2, steps 1 to 3.
     #[inline(never)]
-    pub(crate) fn arrive(&mut self, index: usize, place: u64, is_cumulative: bool) {
+    pub(crate) fn arrive(&mut self, index: usize, position: u64, is_cumulative: bool) {
         if !self.is_evidence {
             return;
         }
@@ -126,10 +126,10 @@ impl Rack {
         let round_trip = self.now.since(sent.at);
         // Step 3. Blocks come with the latest first, so a segment is compared with what had arrived
         // before this acknowledgement.
-        if place < self.forward_before && !sent.is_retransmitted {
+        if position < self.forward_before && !sent.is_retransmitted {
             self.is_reordered = true;
         }
-        self.forward = self.forward.max(place + 1);
+        self.forward = self.forward.max(position + 1);
         // Step 1.
         if !sent.is_retransmitted {
             self.measure(round_trip);
@@ -138,7 +138,7 @@ impl Rack {
         if sent.is_retransmitted && self.may_be_original(sent.at, round_trip, is_cumulative) {
             return;
         }
-        self.newest_arrived = self.newest_arrived.max(Some((sent.at, place)));
+        self.newest_arrived = self.newest_arrived.max(Some((sent.at, position)));
     }
 
     /// Whether an earlier transmission than the last may have arrived. The echo tells only where

@@ -207,7 +207,7 @@ impl Receiver {
         recent
             .iter_mut()
             .zip(std::iter::once(latest).chain(kept))
-            .for_each(|(place, number)| *place = number);
+            .for_each(|(slot, number)| *slot = number);
         self.recent = recent;
     }
 

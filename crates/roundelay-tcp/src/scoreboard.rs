@@ -197,10 +197,10 @@ impl Scoreboard {
             entry.is_lost = false;
             entry.is_evidence = is_evidence;
             entry.run = 1;
-            let place = self.base + index as u64;
+            let position = self.base + index as u64;
             if is_evidence {
-                self.arrived_beyond += u64::from(place >= self.frontier);
-                self.arrived_end = self.arrived_end.max(place + 1);
+                self.arrived_beyond += u64::from(position >= self.frontier);
+                self.arrived_end = self.arrived_end.max(position + 1);
             }
         }
     }
@@ -254,11 +254,11 @@ impl Scoreboard {
 
     /// As `lose_at`, but at a timeout, and by index.
     pub(crate) fn lose_late(&mut self, index: usize) -> u64 {
-        let place = self.lose_at(index);
+        let position = self.lose_at(index);
         if let Some(meter) = &mut self.meter {
             meter.note_loss(index, self.entries[index].sequence, self.entries[index].len);
         }
-        place
+        position
     }
 
     /// A timeout: every segment that has not arrived is lost, and may be sent again.
@@ -288,12 +288,13 @@ impl Scoreboard {
     /// NextSeg(), rule 1: the next lost segment that starts before `limit`, marked as
     /// retransmitted.
     pub(crate) fn retransmit_lost(&mut self, limit: u64) -> Option<Entry> {
-        let place = if self.rack.is_some() {
+        let position = if self.rack.is_some() {
             self.first_lost()?
         } else {
             self.next_missing(self.frontier)?
         };
-        (self.entries[(place - self.base) as usize].sequence < limit).then(|| self.mark(place))
+        (self.entries[(position - self.base) as usize].sequence < limit)
+            .then(|| self.mark(position))
     }
 
     /// The highest segment in flight, marked as retransmitted.
@@ -313,8 +314,8 @@ impl Scoreboard {
     }
 
     /// The index of a position, if the segment is still here.
-    pub(crate) fn index_at(&self, place: u64) -> Option<usize> {
-        let index = place.checked_sub(self.base)? as usize;
+    pub(crate) fn index_at(&self, position: u64) -> Option<usize> {
+        let index = position.checked_sub(self.base)? as usize;
         (index < self.entries.len()).then_some(index)
     }
 
@@ -338,8 +339,8 @@ impl Scoreboard {
     }
 
     /// As `lose_at`, but by position, and a model of the path hears of the loss.
-    pub(crate) fn lose(&mut self, place: u64) {
-        let index = (place - self.base) as usize;
+    pub(crate) fn lose(&mut self, position: u64) {
+        let index = (position - self.base) as usize;
         self.lose_at(index);
         self.lost_bytes += u64::from(self.entries[index].len);
         if let Some(meter) = &mut self.meter {
@@ -350,7 +351,7 @@ impl Scoreboard {
     /// NextSeg(), rule 3: the next missing segment, lost or not, if a later one has arrived.
     pub(crate) fn retransmit_missing(&mut self) -> Option<Entry> {
         self.next_missing(self.arrived_end)
-            .map(|place| self.mark(place))
+            .map(|position| self.mark(position))
     }
 
     /// NextSeg(), rule 4: the highest missing segment. This searches linearly, but only once in a
@@ -374,18 +375,18 @@ impl Scoreboard {
         None
     }
 
-    fn mark(&mut self, place: u64) -> Entry {
-        self.retransmit = self.retransmit.max(place + 1);
+    fn mark(&mut self, position: u64) -> Entry {
+        self.retransmit = self.retransmit.max(position + 1);
         if let Some(rack) = &mut self.rack {
-            rack.resend((place - self.base) as usize, place);
+            rack.resend((position - self.base) as usize, position);
         }
-        let entry = &mut self.entries[(place - self.base) as usize];
+        let entry = &mut self.entries[(position - self.base) as usize];
         if !entry.is_retransmitted {
             entry.is_retransmitted = true;
             self.pipe += u64::from(entry.len);
         }
         if let Some(meter) = &mut self.meter {
-            meter.resend((place - self.base) as usize, self.pipe);
+            meter.resend((position - self.base) as usize, self.pipe);
         }
         *entry
     }

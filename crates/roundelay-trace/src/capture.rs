@@ -168,7 +168,7 @@ struct Record {
     /// 0 for no limit.
     snap_length: u32,
     link: LinkType,
-    place: ByteRange,
+    range: ByteRange,
     /// The pcapng interface's number in its section.
     interface: Option<u32>,
     heading: Option<Heading>,
@@ -312,9 +312,9 @@ impl Capture {
         let time_nanos = record.time_nanos.unwrap_or(self.last_time);
         self.note(record, time_nanos);
         self.last_time = time_nanos;
-        let original_len = record.original_len.max(record.place.len());
+        let original_len = record.original_len.max(record.range.len());
         let link = record.link;
-        let bytes = self.window.at(record.place);
+        let bytes = self.window.at(record.range);
         let name = match &self.format {
             Format::PcapNg(file) => record.interface.and_then(|number| file.name(number)),
             Format::Pcap(_) => None,
@@ -335,7 +335,7 @@ impl Capture {
 
     #[inline]
     fn note(&mut self, record: &Record, time_nanos: i64) {
-        let captured = record.place.len();
+        let captured = record.range.len();
         let original = record.original_len;
         let notes = &mut self.notes;
         notes.longer_than_snap_length +=

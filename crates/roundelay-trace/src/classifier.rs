@@ -72,7 +72,7 @@ pub struct Classifier {
     max_flows: usize,
     numbers: HashMap<Key, FlowId>,
     flows: Vec<Flow>,
-    /// Keys and flows of recent packets, each where [`Key::place`] puts it. Most packets find their
+    /// Keys and flows of recent packets, each where [`Key::slot`] puts it. Most packets find their
     /// flow here without a keyed hash. If somebody crafts keys for one slot, they only miss.
     recent: Vec<Option<(Key, FlowId)>>,
     not_ip: Option<FlowId>,
@@ -170,14 +170,14 @@ impl Classifier {
     #[inline]
     fn look_up(&mut self, headers: &Headers) -> FlowId {
         let key = Key::new(self.by, headers);
-        let place = key.place();
-        if let Some((known, flow)) = self.recent[place]
+        let slot = key.slot();
+        if let Some((known, flow)) = self.recent[slot]
             && known == key
         {
             return flow;
         }
         let flow = self.number(key, headers);
-        self.recent[place] = Some((key, flow));
+        self.recent[slot] = Some((key, flow));
         flow
     }
 
@@ -276,7 +276,7 @@ impl Key {
     /// The slot among recent keys: the upper bits of a product (Knuth, The Art of Computer
     /// Programming 3, section 6.4, multiplicative hashing).
     #[inline]
-    fn place(&self) -> usize {
+    fn slot(&self) -> usize {
         let addresses = self.source.rotate_left(1) ^ self.destination;
         let folded = (addresses >> 64) as u64 ^ addresses as u64 ^ self.rest.rotate_left(32);
         let product = folded.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -499,21 +499,21 @@ mod tests {
         }
     }
 
-    /// Four times as many flows as places for recent ones: each place is taken by several.
+    /// Four times as many flows as slots for recent ones: each slot is taken by several.
     #[test]
-    fn flows_that_share_a_place_are_told_apart() {
+    fn flows_that_share_a_slot_are_told_apart() {
         let mut classifier = Classifier::new(FlowBy::FiveTuple);
         let ports = 0..4 * RECENT as u16;
-        let mut by_place = vec![Vec::new(); RECENT];
+        let mut by_slot = vec![Vec::new(); RECENT];
         for port in ports.clone() {
             assert_eq!(classifier.classify(Ok(&headers(port))), FlowId(port.into()));
-            by_place[Key::new(FlowBy::FiveTuple, &headers(port)).place()].push(port);
+            by_slot[Key::new(FlowBy::FiveTuple, &headers(port)).slot()].push(port);
         }
-        let shared = by_place.iter().filter(|ports| ports.len() > 1);
-        assert!(shared.count() > RECENT / 2, "{by_place:?}");
-        // Those of one place push each other out.
+        let shared = by_slot.iter().filter(|ports| ports.len() > 1);
+        assert!(shared.count() > RECENT / 2, "{by_slot:?}");
+        // Those of one slot push each other out.
         for _ in 0..2 {
-            for port in by_place.iter().flatten() {
+            for port in by_slot.iter().flatten() {
                 let flow = classifier.classify(Ok(&headers(*port)));
                 assert_eq!(flow, FlowId((*port).into()));
             }

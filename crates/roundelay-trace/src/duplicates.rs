@@ -16,7 +16,7 @@
 //!    tells packets apart: TCP up to its checksum, UDP with a checksum, or the whole payload.
 //! 4. At most [`REMEMBERED`] packets are remembered.
 //! 5. A switch that mirrors a port in both directions, or two ports, sends each packet twice, some
-//!    microseconds apart. The second of two equal packets at one place within a millisecond looks
+//!    microseconds apart. The second of two equal packets at one point within a millisecond looks
 //!    like such a copy, the third like a packet of its own. Equal segments without data and without
 //!    an identification are acknowledgements sent again: they look like copies only to a user who
 //!    knows of the mirror port.

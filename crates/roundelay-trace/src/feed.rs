@@ -20,7 +20,7 @@ use crate::headers::{TCP, parse};
 use crate::hosts::HostNumbers;
 use crate::presence::Presence;
 use crate::tree::TreeFile;
-use crate::urgency::{Known, Marker, Offer, RulePlace, reads_sizes};
+use crate::urgency::{Known, Marker, Offer, RuleIndex, reads_sizes};
 use crate::weights::{WeightRule, WeightRules};
 
 /// A queue: a discipline with its limit, or a tree with rules that select each leaf's flows.
@@ -315,8 +315,8 @@ impl Feed {
         config: FlowConfig,
         scheduler: &mut AnyArena<T>,
     ) -> Result<(), FeedError> {
-        let place = self.weights.place(self.classifier.headers(flow));
-        self.marker.join(flow, RulePlace::of(place));
+        let rule = self.weights.rule_index(self.classifier.headers(flow));
+        self.marker.join(flow, RuleIndex::of(rule));
         scheduler.set_flow(flow, config)?;
         if let (Some(hosts), Some(headers)) = (&mut self.hosts, self.classifier.headers(flow)) {
             scheduler.set_hosts(flow, hosts.of(headers))?;

@@ -307,25 +307,25 @@ mod tests {
         for (packet, translated) in cases {
             let header = if packet[0] == 0x45 { 4..20 } else { 8..40 };
             let whole = print(&packet, &key);
-            for place in header.start..packet.len() {
+            for offset in header.start..packet.len() {
                 // TTL and checksum of IPv4.
-                if packet[0] == 0x45 && [8, 10, 11].contains(&place) {
+                if packet[0] == 0x45 && [8, 10, 11].contains(&offset) {
                     continue;
                 }
                 let mut other = packet.clone();
-                other[place] ^= 1;
+                other[offset] ^= 1;
                 let other = print(&other, &key);
-                assert_ne!(other.forwarded, whole.forwarded, "{packet:?} {place}");
+                assert_ne!(other.forwarded, whole.forwarded, "{packet:?} {offset}");
                 assert_eq!(
                     other.translated == whole.translated,
-                    translated.contains(&place),
-                    "{packet:?} {place}"
+                    translated.contains(&offset),
+                    "{packet:?} {offset}"
                 );
             }
         }
     }
 
-    /// Digests are places in tables, too: nobody may choose them.
+    /// Digests are slots in tables, too: nobody may choose them.
     #[test]
     fn another_comparison_has_other_digests() {
         let mut packet = [0; 60];

@@ -397,7 +397,7 @@ mod tests {
 
     use super::*;
     use crate::outcome::Outcome;
-    use crate::urgency::{Offer, RulePlace};
+    use crate::urgency::{Offer, RuleIndex};
 
     /// A FIFO that promises the bounds of WF2Q+, or some of them.
     fn liar(part: fn(Guarantees) -> Guarantees) -> custom::Config {
@@ -449,7 +449,7 @@ mod tests {
             flow: FlowId(flow),
             kind,
         };
-        let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG, RulePlace::NONE)));
+        let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG, RuleIndex::NONE)));
         joins
             .chain(numbers.map(|flow| event(flow, arrival(1500))))
             .collect()
@@ -564,7 +564,7 @@ mod tests {
             match kind {
                 Some(len) => {
                     if !std::mem::replace(here, true) {
-                        push(EventKind::Join(config, RulePlace::NONE));
+                        push(EventKind::Join(config, RuleIndex::NONE));
                     }
                     push(arrival(len));
                 }
@@ -583,7 +583,7 @@ mod tests {
                 Event {
                     at: Instant::ZERO,
                     flow: FlowId(flow),
-                    kind: EventKind::Join(config, RulePlace::NONE),
+                    kind: EventKind::Join(config, RuleIndex::NONE),
                 },
             );
             events.insert(

@@ -162,8 +162,8 @@ impl TracedLink {
     /// The time of an opportunity.
     fn time(&self, opportunity: u64) -> Instant {
         let count = self.times.len() as u64;
-        let place = (opportunity % count) as usize;
-        let millis = (opportunity / count).saturating_mul(round(&self.times)) + self.times[place];
+        let index = (opportunity % count) as usize;
+        let millis = (opportunity / count).saturating_mul(round(&self.times)) + self.times[index];
         Instant::ZERO + Duration::from_millis(millis)
     }
 
@@ -176,8 +176,8 @@ impl TracedLink {
         // A round ends where the next one starts.
         let rounds = millis.saturating_sub(1) / round(&self.times);
         let rest = millis - rounds * round(&self.times);
-        let place = self.times.partition_point(|time| *time < rest);
-        rounds * count + place as u64
+        let index = self.times.partition_point(|time| *time < rest);
+        rounds * count + index as u64
     }
 
     /// The first opportunity, no earlier than an instant, at which the link can carry a byte, with

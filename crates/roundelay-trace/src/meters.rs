@@ -35,7 +35,7 @@ pub(crate) struct Note {
     marked_on_arrival: bool,
     is_bare: bool,
     /// Whether this packet's position in its flow counts as order.
-    pub(crate) has_place: bool,
+    pub(crate) has_position: bool,
 }
 
 /// All measurements on one discipline.
@@ -238,7 +238,7 @@ impl Meters {
             sequence,
             marked_on_arrival: ecn == Ecn::Marked,
             is_bare,
-            has_place: true,
+            has_position: true,
         }
     }
 
@@ -480,7 +480,7 @@ impl Observer<Note> for Meters {
         self.bit_wfi.serve(flow, len);
         self.pairs.serve(flow, len);
         self.jain.serve(start, flow, len);
-        if packet.payload.has_place {
+        if packet.payload.has_position {
             self.reordering.depart(flow, packet.payload.sequence);
         }
         self.change_backlog(start, flow, -i64::from(len));

@@ -1,7 +1,7 @@
 //! Mixtures: several directions, interfaces or copies share one replayed link. We find the
 //! selection that leaves one direction of one link.
 //!
-//! We count each direction of a connection at each place (interface and direction) where its
+//! We count each direction of a connection at each point (interface and direction) where its
 //! packets were captured, and on each Ethernet hop. At the end we try candidates for a selection on
 //! these counts: an interface, a direction, or both. The best candidate leaves no mixture and keeps
 //! the most bytes. If one station's wire was captured (`wire.rs`), its link-layer address tells
@@ -28,7 +28,7 @@ use crate::wire::{Hop, Station, station};
 /// Source and destination, each with its port.
 pub(crate) type Ends = [(IpAddr, u16); 2];
 
-/// One direction of a connection, at one place where its packets were captured.
+/// One direction of a connection, at one point where its packets were captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Half {
     pub(crate) point: CapturePoint,
@@ -1104,7 +1104,7 @@ mod tests {
     /// Regression: a flood of ARP from ever other stations left no room for connections, and both
     /// directions were replayed.
     #[test]
-    fn frames_without_addresses_of_ip_take_one_place() {
+    fn frames_without_addresses_of_ip_take_one_entry() {
         let mut mixture = Mixture::default();
         for number in 0_u32..1000 {
             let station = number.to_be_bytes();

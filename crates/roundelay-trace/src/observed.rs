@@ -214,7 +214,7 @@ fn other_flows(offered: &Offered) -> Option<OtherFlows> {
 fn idle_rules(offered: &Offered, weights: &WeightRules) -> Vec<usize> {
     let mut deciding = BTreeSet::new();
     for flow in offered.arrivals().classifier().flows() {
-        deciding.extend(weights.place(flow.headers()));
+        deciding.extend(weights.rule_index(flow.headers()));
     }
     let all = 0..weights.rules().len();
     all.filter(|rule| !deciding.contains(rule)).collect()

@@ -15,7 +15,7 @@ use crate::error::CaptureError;
 use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
-use crate::urgency::{Carried, Known, Offer, RulePlace};
+use crate::urgency::{Carried, Known, Offer, RuleIndex};
 use crate::weights::{WeightRule, WeightRules};
 
 /// The records of this many flows stay in the processor's caches. With more flows we ask for
@@ -40,7 +40,7 @@ pub(crate) enum EventKind {
     /// A packet arrives.
     Arrival(Offer),
     /// A flow appears for the first time, returns, or has a longer packet than assumed.
-    Join(FlowConfig, RulePlace),
+    Join(FlowConfig, RuleIndex),
     /// A silent flow has timed out, so its share goes to other flows.
     Leave,
 }
@@ -59,7 +59,7 @@ impl Event {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferedFlow {
     pub(crate) config: FlowConfig,
-    pub(crate) rule: RulePlace,
+    pub(crate) rule: RuleIndex,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     pub(crate) first: Instant,
@@ -82,7 +82,7 @@ impl OfferedFlow {
     pub(crate) const fn idle(config: FlowConfig) -> Self {
         Self {
             config,
-            rule: RulePlace::NONE,
+            rule: RuleIndex::NONE,
             packets: 0,
             bytes: 0,
             first: Instant::ZERO,
@@ -230,7 +230,7 @@ impl Offered {
         if flow.index() == self.flows.len() {
             let headers = self.arrivals.classifier().headers(flow);
             let weight = self.weights.weight(headers);
-            let rule = RulePlace::of(self.weights.place(headers));
+            let rule = RuleIndex::of(self.weights.rule_index(headers));
             let config = self.presence.meet(weight, at);
             self.gps.set_weight(flow, weight);
             self.flows.push(OfferedFlow {

@@ -180,7 +180,7 @@ mod tests {
             len,
             ecn: Ecn::NotCapable,
             is_bare: false,
-            has_place: true,
+            has_position: true,
         }
     }
 

@@ -39,7 +39,7 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Replay duplicates too.
     pub keep_duplicates: bool,
-    /// A mirror port copied every packet, so leave out copies captured at the same place too.
+    /// A mirror port copied every packet, so leave out copies captured at the same point too.
     pub mirrored: bool,
     /// If several links or both directions share the capture, choose the direction of one link that
     /// has the larger load, and leave out a mirror port's copies.
@@ -965,13 +965,13 @@ impl ExcludedDirection {
 /// Lists them, each with its number of packets.
 fn busiest_first<T: ToString>(packets_of: &HashMap<T, u64>) -> String {
     let mut ordered = Vec::new();
-    for (place, packets) in packets_of {
-        ordered.push((Reverse(*packets), place.to_string()));
+    for (name, packets) in packets_of {
+        ordered.push((Reverse(*packets), name.to_string()));
     }
     ordered.sort();
     let mut all = Vec::new();
-    for (Reverse(packets), place) in ordered {
-        all.push(format!("{place} ({})", counted(packets, "packet")));
+    for (Reverse(packets), name) in ordered {
+        all.push(format!("{name} ({})", counted(packets, "packet")));
     }
     list(all)
 }

@@ -70,15 +70,15 @@ pub(crate) struct TimeSurvey {
     /// The time of the packet before, as the file has it.
     previous: Option<i64>,
     /// The first packets, as long as they are few.
-    leading: Vec<Place>,
+    leading: Vec<Position>,
     /// Packets after a jump.
-    pending: Vec<Place>,
+    pending: Vec<Position>,
     /// Packets between two jumps, there and back.
     suspects: Vec<Suspect>,
     /// The earliest and the latest time of all others.
     range: Option<(i64, i64)>,
     /// The latest time up to a packet, each `STEP` packets.
-    marks: Vec<Place>,
+    marks: Vec<Position>,
     /// Packets and bytes that a late packet passes, at most.
     window: (u64, u64),
     /// Packets that may be held until their time has come.
@@ -96,7 +96,7 @@ pub(crate) struct TimeSurvey {
     silence: Option<(i64, i64)>,
     /// The step between all neighbours, if that is one and the same.
     steps: Steps,
-    /// The coarsest clock, by its place in [`TICKS`], that may have made all times.
+    /// The coarsest clock, by its index in [`TICKS`], that may have made all times.
     clock: usize,
     /// Packets with the time of the one before.
     at_once: u64,
@@ -142,9 +142,9 @@ const COUNTED: [i64; 3] = [0, 1, 1000];
 /// Fewer packets may have come at one time.
 const FEWEST_COUNTED: u64 = 10;
 
-/// A packet's place in the file, with the captured bytes before it, and a time.
+/// A packet's position in the file, with the captured bytes before it, and a time.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Position {
     number: u64,
     bytes: u64,
     time: i64,
@@ -153,7 +153,7 @@ struct Place {
 /// A packet whose time may be wrong.
 #[derive(Debug, Clone, Copy)]
 struct Suspect {
-    place: Place,
+    position: Position,
     /// Packets in a row.
     row: usize,
 }
@@ -222,7 +222,7 @@ impl Steps {
 impl TimeSurvey {
     /// Counts a packet.
     pub(crate) fn count(&mut self, frame: &Frame<'_>) {
-        let place = Place {
+        let position = Position {
             number: self.packets,
             bytes: self.bytes,
             time: frame.time_nanos.saturating_add(self.shift),
@@ -231,10 +231,10 @@ impl TimeSurvey {
         self.bytes += frame.bytes.len() as u64 + HELD_BYTES;
         let previous = self.previous.replace(frame.time_nanos);
         let (Some(last), Some(previous)) = (self.last, previous) else {
-            self.accept(place);
+            self.accept(position);
             return;
         };
-        let step = place.time.saturating_sub(last);
+        let step = position.time.saturating_sub(last);
         self.steps.count(step);
         if self.clock < TICKS.len() {
             self.count_ticks(frame.time_nanos.saturating_sub(previous));
@@ -243,13 +243,13 @@ impl TimeSurvey {
         if is_plain
             && (0..=JUMP).contains(&step)
             && let Some((_, latest)) = &mut self.range
-            && place.time >= *latest
+            && position.time >= *latest
         {
             // As nearly all packets.
-            *latest = place.time;
-            self.last = Some(place.time);
-            if place.number.is_multiple_of(STEP) {
-                self.marks.push(place);
+            *latest = position.time;
+            self.last = Some(position.time);
+            if position.number.is_multiple_of(STEP) {
+                self.marks.push(position);
             }
             self.continuity.pass(frame);
             return;
@@ -260,14 +260,14 @@ impl TimeSurvey {
             self.suspect(strays);
             self.continuity.come_back();
             self.continuity.pass(frame);
-            self.accept(place);
+            self.accept(position);
             if self.suspects.len() > MOST_SUSPECTS {
                 self.accept_suspects();
             }
             return;
         }
         self.continuity.jump(frame);
-        self.pending.push(place);
+        self.pending.push(position);
         if self.pending.len() > MANY {
             self.accept_pending();
         }
@@ -309,17 +309,17 @@ impl TimeSurvey {
         }
         let pending = std::mem::take(&mut self.pending);
         let by = self.clock_was_set(&pending);
-        for place in pending {
-            self.accept(Place {
-                time: place.time.saturating_add(by),
-                ..place
+        for position in pending {
+            self.accept(Position {
+                time: position.time.saturating_add(by),
+                ..position
             });
         }
     }
 
     /// Rule 3: how far the clock was set back before these packets, less than 0 if it was set forward;
     /// 0 if it was not set.
-    fn clock_was_set(&mut self, pending: &[Place]) -> i64 {
+    fn clock_was_set(&mut self, pending: &[Position]) -> i64 {
         let (Some(last), Some(next)) = (self.last, pending.first()) else {
             return 0;
         };
@@ -345,97 +345,99 @@ impl TimeSurvey {
         by
     }
 
-    fn suspect(&mut self, strays: Vec<Place>) {
+    fn suspect(&mut self, strays: Vec<Position>) {
         let row = strays.len();
-        for place in strays {
-            self.suspects.push(Suspect { place, row });
+        for position in strays {
+            self.suspects.push(Suspect { position, row });
         }
     }
 
     /// Believes suspects after all, if there are many in a row or this capture has few others.
     fn believe_rows(&mut self) {
         let packets = self.packets;
-        for Suspect { place, row } in std::mem::take(&mut self.suspects) {
-            let is_believed = row > FEW && row as u64 * RARE > packets && self.can_hold(place);
+        for Suspect { position, row } in std::mem::take(&mut self.suspects) {
+            let is_believed = row > FEW && row as u64 * RARE > packets && self.can_hold(position);
             if !is_believed {
-                self.suspects.push(Suspect { place, row });
+                self.suspects.push(Suspect { position, row });
                 continue;
             }
             if let Some((_, latest)) = self.range
-                && place.time < latest
+                && position.time < latest
             {
                 self.late += 1;
             }
-            self.believe(place);
+            self.believe(position);
         }
     }
 
     fn accept_suspects(&mut self) {
         for suspect in std::mem::take(&mut self.suspects) {
-            self.believe(suspect.place);
+            self.believe(suspect.position);
         }
     }
 
-    /// Believes a suspect: it passes packets back to its place, or is held until its time has come,
-    /// beside those that others pass.
-    fn believe(&mut self, place: Place) {
-        self.pass(place);
+    /// Believes a suspect: it passes packets back to its position, or is held until its time has
+    /// come, beside those that others pass.
+    fn believe(&mut self, position: Position) {
+        self.pass(position);
         self.may_be_held += 1;
-        self.widen(place);
+        self.widen(position);
     }
 
     /// Widens the window to the packets that a packet passes.
-    fn pass(&mut self, place: Place) {
-        let (packets, bytes) = self.passed(place);
+    fn pass(&mut self, position: Position) {
+        let (packets, bytes) = self.passed(position);
         self.window.0 = self.window.0.max(packets);
         self.window.1 = self.window.1.max(bytes);
     }
 
     /// Whether the packets that a suspect passes may wait for it. If not, its time is not believed.
-    fn can_hold(&self, place: Place) -> bool {
-        self.passed(place).1 <= MOST_BYTES
+    fn can_hold(&self, position: Position) -> bool {
+        self.passed(position).1 <= MOST_BYTES
     }
 
     /// How many packets and bytes a packet passes at most when packets are put in the order of time:
     /// all behind the last mark without a later time, because a mark has the latest time up to there.
-    fn passed(&self, place: Place) -> (u64, u64) {
-        let marks_before = self.marks.partition_point(|mark| mark.time <= place.time);
+    fn passed(&self, position: Position) -> (u64, u64) {
+        let marks_before = self
+            .marks
+            .partition_point(|mark| mark.time <= position.time);
         let (number, bytes) = match marks_before.checked_sub(1) {
             Some(index) => (self.marks[index].number, self.marks[index].bytes),
             None => (0, 0),
         };
         (
-            place.number.saturating_sub(number),
-            place.bytes.saturating_sub(bytes),
+            position.number.saturating_sub(number),
+            position.bytes.saturating_sub(bytes),
         )
     }
 
     /// Believes a packet's time, and finds how many packets it passes.
-    fn accept(&mut self, place: Place) {
-        self.last = Some(place.time);
+    fn accept(&mut self, position: Position) {
+        self.last = Some(position.time);
         if self.leading.len() <= MANY {
-            self.leading.push(place);
+            self.leading.push(position);
         }
-        let latest = self.range.map_or(place.time, |(_, latest)| latest);
-        if place.time < latest {
+        let latest = self.range.map_or(position.time, |(_, latest)| latest);
+        if position.time < latest {
             self.late += 1;
-            self.furthest = self.furthest.max(latest.saturating_sub(place.time));
-            self.pass(place);
+            self.furthest = self.furthest.max(latest.saturating_sub(position.time));
+            self.pass(position);
         }
-        self.widen(place);
-        if place.number.is_multiple_of(STEP)
+        self.widen(position);
+        if position.number.is_multiple_of(STEP)
             && let Some((_, latest)) = self.range
         {
-            self.marks.push(Place {
+            self.marks.push(Position {
                 time: latest,
-                ..place
+                ..position
             });
         }
     }
 
-    fn widen(&mut self, place: Place) {
-        let (first, last) = self.range.unwrap_or((place.time, place.time));
-        self.range = Some((first.min(place.time), last.max(place.time)));
+    fn widen(&mut self, position: Position) {
+        let (first, last) = self.range.unwrap_or((position.time, position.time));
+        self.range = Some((first.min(position.time), last.max(position.time)));
     }
 
     /// The plan of a replay in the order of the file, with all times as they are.
@@ -465,12 +467,12 @@ impl TimeSurvey {
         let inside = first.saturating_sub(JUMP)..=last.saturating_add(JUMP);
         let mut strays = HashSet::new();
         let mut longest = 0;
-        for Suspect { place, row } in std::mem::take(&mut self.suspects) {
-            if inside.contains(&place.time) && self.can_hold(place) {
-                self.believe(place);
+        for Suspect { position, row } in std::mem::take(&mut self.suspects) {
+            if inside.contains(&position.time) && self.can_hold(position) {
+                self.believe(position);
                 self.late += 1;
             } else {
-                strays.insert(place.number);
+                strays.insert(position.number);
                 longest = longest.max(row as u64);
             }
         }

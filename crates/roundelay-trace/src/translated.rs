@@ -10,7 +10,7 @@
 //! 2. One end, address and port, is the same. The other end's address differs.
 //! 3. With an IPv4 identification other than 0, a copy follows within a second. Otherwise it
 //!    follows within 100 ms, and 12 bytes of payload or more tell packets apart.
-//! 4. Packets that equal a later one at the same place tell nothing, because they may be a flood of
+//! 4. Packets that equal a later one at the same point tell nothing, because they may be a flood of
 //!    equal packets.
 
 use std::collections::hash_map::Entry;

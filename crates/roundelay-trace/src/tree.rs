@@ -114,19 +114,13 @@ impl TreeFile {
         stem: &str,
         table: Spanned<DeTable<'a>>,
     ) -> Result<Self, Fault> {
-        let place = table.span();
+        let whole = table.span();
         let WrittenTree { name, node } = reader.take(table)?;
-        Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(
-            |(place_of_fault, fault)| {
-                // A fault in the whole table has no location inside it.
-                let place = if place_of_fault.is_empty() {
-                    place
-                } else {
-                    place_of_fault
-                };
-                reader.fault((place, fault))
-            },
-        )
+        Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(|(span, fault)| {
+            // A fault in the whole table has no location inside it.
+            let span = if span.is_empty() { whole } else { span };
+            reader.fault((span, fault))
+        })
     }
 
     fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Located> {
@@ -409,8 +403,8 @@ impl FileNode {
             ("sc", "hfsc", span(self.sc.as_ref())),
             ("ul", "hfsc", span(self.ul.as_ref())),
         ];
-        for (key, discipline, place) in of_classes {
-            if let Some(place) = place
+        for (key, discipline, location) in of_classes {
+            if let Some(location) = location
                 && discipline != above
             {
                 let why = match parent {
@@ -418,23 +412,23 @@ impl FileNode {
                     None => "the root is the link: give a node below it this key".to_owned(),
                 };
                 let message = format!("{key} is a key of classes of {discipline}, and {why}");
-                return Err((place, self.owned(message).with_given(key)));
+                return Err((location, self.owned(message).with_given(key)));
             }
         }
         let replaced = [
             ("weight", span(self.weight.as_ref()), ["quantum", "ls"]),
             ("priority", span(self.priority.as_ref()), ["prio", "rt"]),
         ];
-        for (key, place, [of_htb, of_hfsc]) in replaced {
+        for (key, location, [of_htb, of_hfsc]) in replaced {
             let instead = match above {
                 "htb" => of_htb,
                 "hfsc" => of_hfsc,
                 _ => continue,
             };
-            if let Some(place) = place {
+            if let Some(location) = location {
                 let message = format!("{key} has no effect below {above}; the key is {instead}");
                 let fault = self.owned(message).with_given(key);
-                return Err((place, fault.with_meant(Some(instead))));
+                return Err((location, fault.with_meant(Some(instead))));
             }
         }
         Ok(())

@@ -72,7 +72,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// What a flow's rule sets.
-    pub(crate) fn urgency(&self, rule: RulePlace) -> Urgency {
+    pub(crate) fn urgency(&self, rule: RuleIndex) -> Urgency {
         self.urgencies
             .get(rule.0 as usize)
             .copied()
@@ -82,14 +82,14 @@ impl Known {
 
 /// The index of the rule that decides for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RulePlace(u32);
+pub(crate) struct RuleIndex(u32);
 
-impl RulePlace {
+impl RuleIndex {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
-    pub(crate) fn of(place: Option<usize>) -> Self {
-        place
-            .and_then(|place| u32::try_from(place).ok())
+    pub(crate) fn of(index: Option<usize>) -> Self {
+        index
+            .and_then(|index| u32::try_from(index).ok())
             .map_or(Self::NONE, Self)
     }
 }
@@ -133,7 +133,7 @@ impl Marker {
         prefetch(&self.flows, flow.index());
     }
 
-    pub(crate) fn join(&mut self, flow: FlowId, rule: RulePlace) {
+    pub(crate) fn join(&mut self, flow: FlowId, rule: RuleIndex) {
         self.flow(flow).urgency = self.known.urgency(rule);
     }
 
@@ -220,8 +220,8 @@ mod tests {
                 sizes: [5_000_000_000, 300].into(),
             },
         );
-        marker.join(A, RulePlace::of(Some(0)));
-        marker.join(B, RulePlace::NONE);
+        marker.join(A, RuleIndex::of(Some(0)));
+        marker.join(B, RuleIndex::NONE);
         offers
             .iter()
             .map(|&(flow, len, dscp)| {
@@ -261,7 +261,7 @@ mod tests {
                 ..Known::default()
             },
         );
-        marker.join(B, RulePlace::of(Some(1)));
+        marker.join(B, RuleIndex::of(Some(1)));
         let at = Instant::ZERO + Duration::from_millis(10);
         let [none, some] = [A, B].map(|flow| marker.packet(at, flow, offer(9, 0), 'x'));
         assert_eq!((none.slack, none.deadline), (Slack::ZERO, Instant::MAX));

@@ -156,8 +156,8 @@ impl WeightRules {
     /// A flow's weight, 1 to 65535, by the headers of its first packet. `None` stands for a flow
     /// without headers, which has the default weight.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
-        match self.place(headers) {
-            Some(place) => self.rules[place].weight.unwrap_or(self.default),
+        match self.rule_index(headers) {
+            Some(index) => self.rules[index].weight.unwrap_or(self.default),
             None => self.default,
         }
     }
@@ -189,7 +189,7 @@ impl WeightRules {
     }
 
     /// Which rule decides, as an index into [`rules`](Self::rules).
-    pub fn place(&self, headers: Option<&Headers>) -> Option<usize> {
+    pub fn rule_index(&self, headers: Option<&Headers>) -> Option<usize> {
         let headers = headers?;
         self.rules.iter().position(|rule| rule.matches(headers))
     }

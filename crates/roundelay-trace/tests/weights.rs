@@ -359,9 +359,9 @@ fn a_rule_may_say_more_than_a_weight() {
     assert_eq!(rules.rules()[1].urgency(), Urgency::default());
     assert_eq!(
         (
-            rules.place(Some(&tcp(A, B, 1, 2))),
-            rules.place(Some(&udp6(1, 2))),
-            rules.place(None)
+            rules.rule_index(Some(&tcp(A, B, 1, 2))),
+            rules.rule_index(Some(&udp6(1, 2))),
+            rules.rule_index(None)
         ),
         (Some(0), Some(1), None)
     );
@@ -402,7 +402,7 @@ fn a_rule_says_any_one_of_four_things() {
         let rules = WeightRules::from_toml("w.toml", &text).unwrap();
         let headers = tcp(A, B, 1, 2);
         assert_eq!(
-            rules.place(Some(&headers)),
+            rules.rule_index(Some(&headers)),
             Some(0),
             "{line}: the first rule decides"
         );

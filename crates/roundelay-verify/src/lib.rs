@@ -182,12 +182,13 @@ pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, Veri
     }
     let is_cut = faults.len() >= most_faults;
     if !is_cut && !network.has_ended() {
-        let place = if lines.is_whole() {
+        let location = if lines.is_whole() {
             ""
         } else {
             " in the middle of this line"
         };
-        let what = format!("the log stops{place} without an end: its last line must be an `end`");
+        let what =
+            format!("the log stops{location} without an end: its last line must be an `end`");
         faults.push(Fault {
             line: lines.number,
             what,

@@ -144,13 +144,13 @@ impl LinkState {
 
     /// Adds a packet to the queue, and returns its number in the order of arrival.
     pub(crate) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
-        let place = self.arrived;
+        let rank = self.arrived;
         let len = self.len_of(len);
         let transmission_time = self.time_of(len);
         self.arrived += 1;
         self.observe(since);
         self.waiting.insert(
-            place,
+            rank,
             Waiting {
                 packet,
                 flow,
@@ -167,9 +167,9 @@ impl LinkState {
             waiting: self.waiting.len(),
         };
         if self.record.order == Order::PerFlow {
-            self.by_flow.insert((flow, place));
+            self.by_flow.insert((flow, rank));
         }
-        place
+        rank
     }
 
     /// Notes that a packet arrives, before it joins those that wait.
@@ -195,22 +195,22 @@ impl LinkState {
     }
 
     /// Removes a packet from anywhere in the queue.
-    pub(crate) fn remove_waiting(&mut self, place: u64) {
-        if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
-            self.by_flow.remove(&(flow, place));
+    pub(crate) fn remove_waiting(&mut self, rank: u64) {
+        if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&rank) {
+            self.by_flow.remove(&(flow, rank));
             self.bytes -= len;
         }
     }
 
     /// Removes a packet that was sent or dropped. If none is left, the link's idle time begins.
-    pub(crate) fn leave_queue(&mut self, place: u64, now: u64, is_dropped: bool) {
-        if is_dropped && let Some(dropped) = self.waiting.get(&place) {
+    pub(crate) fn leave_queue(&mut self, rank: u64, now: u64, is_dropped: bool) {
+        if is_dropped && let Some(dropped) = self.waiting.get(&rank) {
             // A preemptive link may have sent a part of it, at most for the time since its arrival.
             // It never sends the rest, so it has that much less to do.
             let sent_at_most = u128::from(now - dropped.since);
             self.all_sent_by -= dropped.transmission_time.saturating_sub(sent_at_most);
         }
-        self.remove_waiting(place);
+        self.remove_waiting(rank);
         if self.waiting.is_empty() {
             self.begin_idle_time(now, is_dropped);
         }
@@ -351,16 +351,16 @@ impl LinkState {
         })
     }
 
-    /// Checks that the packet at `place` can be dropped for this reason. `longest` is the
+    /// Checks that the packet of this `rank` can be dropped for this reason. `longest` is the
     /// longest packet set for its flow, in bytes.
     pub(crate) fn has_reason(
         &self,
         reason: DropReason,
-        place: u64,
+        rank: u64,
         longest: Option<u32>,
         now: u64,
     ) -> Check {
-        let Some(dropped) = self.waiting.get(&place).copied() else {
+        let Some(dropped) = self.waiting.get(&rank).copied() else {
             return Ok(());
         };
         ensure(self.drops_as(reason), || {
@@ -368,7 +368,7 @@ impl LinkState {
         })?;
         match reason {
             DropReason::Early => self.can_drop_early(dropped, now),
-            DropReason::Refused => self.can_refuse(place, dropped, longest, now),
+            DropReason::Refused => self.can_refuse(rank, dropped, longest, now),
             DropReason::Full | DropReason::PushedOut => self.can_make_room(reason, dropped, now),
         }
     }
@@ -392,11 +392,11 @@ impl LinkState {
     }
 
     /// Checks that the discipline can refuse the packet. `longest` is as in [`Self::has_reason`].
-    fn can_refuse(&self, place: u64, refused: Waiting, longest: Option<u32>, now: u64) -> Check {
+    fn can_refuse(&self, rank: u64, refused: Waiting, longest: Option<u32>, now: u64) -> Check {
         let Some(discipline) = &self.discipline else {
             return Ok(());
         };
-        ensure(self.last.at == now && place + 1 == self.arrived, || {
+        ensure(self.last.at == now && rank + 1 == self.arrived, || {
             "only the arriving packet can be refused".to_owned()
         })?;
         // Packets that wait already may have brought the queue to the discipline's own bound.
@@ -502,36 +502,36 @@ impl LinkState {
             .map(|(_, waiting)| waiting.packet)
     }
 
-    /// A waiting packet that should leave before the one at `place`.
-    pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
+    /// A waiting packet that should leave before the one of this `rank`.
+    pub(crate) fn overtaken(&self, rank: u64) -> Option<u64> {
         let first = match self.order() {
             Order::Any if self.is_lifo() => *self.waiting.last_key_value()?.0,
             Order::Any => return None,
             Order::PerFlow => {
-                let flow = self.waiting.get(&place)?.flow;
+                let flow = self.waiting.get(&rank)?.flow;
                 self.by_flow.range((flow, 0)..).next()?.1
             }
             Order::Fifo => *self.waiting.first_key_value()?.0,
         };
         self.waiting
             .get(&first)
-            .filter(|_| first != place)
+            .filter(|_| first != rank)
             .map(|waiting| waiting.packet)
     }
 
-    /// Checks that the packet at `place` leaves in the promised order.
-    pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
+    /// Checks that the packet of this `rank` leaves in the promised order.
+    pub(crate) fn is_in_order(&self, rank: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.order() == Order::Fifo);
         checks.in_flow += u64::from(self.order() == Order::PerFlow);
         if self.is_lifo() {
-            let newest = self.overtaken(place);
+            let newest = self.overtaken(rank);
             return newest.map_or(Ok(()), |newest| {
                 Err(format!(
                     "lifo sends the newest packet first, here packet {newest}"
                 ))
             });
         }
-        self.overtaken(place).map_or(Ok(()), |other| {
+        self.overtaken(rank).map_or(Ok(()), |other| {
             Err(format!(
                 "the packet overtakes packet {other} in a queue that keeps order"
             ))
@@ -541,7 +541,7 @@ impl LinkState {
     /// Checks that the link can make a transmission.
     pub(crate) fn transmits(
         &mut self,
-        place: u64,
+        rank: u64,
         len: u32,
         now: u64,
         end: u64,
@@ -555,7 +555,7 @@ impl LinkState {
         self.decides(now)?;
         if self.record.preempts {
             self.does_not_rest(now, checks)?;
-            return self.has_transmitted(place, exact, now, end);
+            return self.has_transmitted(rank, exact, now, end);
         }
         if let Some(trace) = &self.trace {
             trace.carries(bytes, now, end)?;
@@ -574,14 +574,14 @@ impl LinkState {
     /// The same check for a preemptive link. There was time for this packet since its arrival, and
     /// for all packets together since the first arrival. No packet sent later has arrived earlier,
     /// so idle time before then is lost.
-    fn has_transmitted(&mut self, place: u64, took: u128, now: u64, end: u64) -> Check {
+    fn has_transmitted(&mut self, rank: u64, took: u128, now: u64, end: u64) -> Check {
         ensure(end == now, || "it ends when it is told".to_owned())?;
         let since =
             |waiting: Option<&Waiting>| u128::from(waiting.map_or(now, |waiting| waiting.since));
         let first = since(self.waiting.first_key_value().map(|(_, first)| first));
         let done = self.done.max(first) + took;
         let has_time =
-            since(self.waiting.get(&place)) + took <= u128::from(now) && done <= u128::from(now);
+            since(self.waiting.get(&rank)) + took <= u128::from(now) && done <= u128::from(now);
         ensure(has_time, || {
             format!("the transmission takes {took} ps, more than the link had since the arrival")
         })?;

@@ -15,8 +15,8 @@ use crate::{Checks, Verified};
 enum Location {
     /// At a node, where packets never wait outside a queue.
     Node { node: u32, since: u64 },
-    /// In a link's queue. `place` is the packet's number in the order of arrival there.
-    Queue { link: u32, place: u64 },
+    /// In a link's queue. `rank` is the packet's number in the order of arrival there.
+    Queue { link: u32, rank: u64 },
     /// On a link. The packet must arrive at the far end between `earliest` and `latest`.
     Wire {
         link: u32,
@@ -32,7 +32,7 @@ struct PacketState {
     destination: u32,
     /// From the receiver to the sender.
     back: bool,
-    place: Location,
+    location: Location,
 }
 
 #[derive(Debug)]
@@ -171,10 +171,10 @@ impl NetworkState {
     /// The link that a faulty line concerns: the one whose wire or queue the packet is in, or the
     /// one in the line.
     pub(crate) fn link_of(&self, line: &Line) -> Option<u32> {
-        let place = packet_of(&line.event)
+        let location = packet_of(&line.event)
             .and_then(|packet| self.packets.get(&packet))
-            .map(|packet| packet.place);
-        match (place, &line.event) {
+            .map(|packet| packet.location);
+        match (location, &line.event) {
             (Some(Location::Wire { link, .. } | Location::Queue { link, .. }), _) => Some(link),
             (
                 _,
@@ -219,11 +219,8 @@ impl NetworkState {
         {
             return state.newest();
         }
-        match self.packets.get(&packet)?.place {
-            Location::Queue {
-                link: actual,
-                place,
-            } if actual == link => state.overtaken(place),
+        match self.packets.get(&packet)?.location {
+            Location::Queue { link: actual, rank } if actual == link => state.overtaken(rank),
             _ => None,
         }
     }
@@ -234,8 +231,8 @@ impl NetworkState {
         let Some(state) = self.packets.remove(&packet) else {
             return;
         };
-        if let Location::Queue { link, place } = state.place {
-            self.links[link as usize].remove_waiting(place);
+        if let Location::Queue { link, rank } = state.location {
+            self.links[link as usize].remove_waiting(rank);
         }
         if let Event::Transmit {
             link,
@@ -319,7 +316,7 @@ impl NetworkState {
                 len,
                 destination,
                 back,
-                place: Location::Node {
+                location: Location::Node {
                     node: from,
                     since: self.now,
                 },
@@ -338,7 +335,7 @@ impl NetworkState {
     /// The node that a packet has reached: the source, or a link's end.
     fn reach(&mut self, packet: u64) -> Result<u32, String> {
         let now = self.now;
-        let node = match self.packet(packet)?.place {
+        let node = match self.packet(packet)?.location {
             Location::Node { node, since } => {
                 ensure(since == now, || {
                     format!("packet {packet} is at node {node} since {since}, in no queue")
@@ -363,7 +360,7 @@ impl NetworkState {
                 link.record.to
             }
         };
-        self.packet(packet)?.place = Location::Node { node, since: now };
+        self.packet(packet)?.location = Location::Node { node, since: now };
         Ok(node)
     }
 
@@ -385,22 +382,21 @@ impl NetworkState {
         state.does_not_rest(now, &mut self.checks)?;
         state.holds(now, false)?;
         state.has_not_picked(now)?;
-        let place = state.enter(packet, flow, len, now);
-        self.packet(packet)?.place = Location::Queue { link, place };
+        let rank = state.enter(packet, flow, len, now);
+        self.packet(packet)?.location = Location::Queue { link, rank };
         Ok(())
     }
 
-    /// The link whose queue has the packet, and the packet's place there.
+    /// The link whose queue has the packet, and the packet's rank there.
     fn queue(
         &mut self,
         packet: u64,
         link: u32,
     ) -> Result<(&mut LinkState, u64, &mut Checks), String> {
-        match self.packet(packet)?.place {
-            Location::Queue {
-                link: actual,
-                place,
-            } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
+        match self.packet(packet)?.location {
+            Location::Queue { link: actual, rank } if actual == link => {
+                Ok((&mut self.links[link as usize], rank, &mut self.checks))
+            }
             _ => Err(format!(
                 "packet {packet} is not in the queue of link {link}"
             )),
@@ -410,12 +406,12 @@ impl NetworkState {
     fn transmit(&mut self, packet: u64, link: u32, end: u64) -> Check {
         let len = self.packet(packet)?.len;
         let now = self.now;
-        let (state, place, checks) = self.queue(packet, link)?;
-        state.transmits(place, len, now, end, checks)?;
-        state.is_in_order(place, checks)?;
-        state.leave_queue(place, now, false);
+        let (state, rank, checks) = self.queue(packet, link)?;
+        state.transmits(rank, len, now, end, checks)?;
+        state.is_in_order(rank, checks)?;
+        state.leave_queue(rank, now, false);
         let (earliest, latest) = state.put_on_wire(packet, Some(len), now, end);
-        self.packet(packet)?.place = Location::Wire {
+        self.packet(packet)?.location = Location::Wire {
             link,
             earliest,
             latest,
@@ -483,13 +479,13 @@ impl NetworkState {
         let knows_queue = self.struck.is_empty();
         let flow = self.packet(packet)?.flow;
         let longest = self.flows.get(&flow).and_then(|flow| flow.longest);
-        let (state, place, checks) = self.queue(packet, link)?;
+        let (state, rank, checks) = self.queue(packet, link)?;
         state.does_not_rest(now, checks)?;
         state.holds(now, true)?;
         if knows_queue {
-            state.has_reason(reason, place, longest, now)?;
+            state.has_reason(reason, rank, longest, now)?;
         }
-        state.leave_queue(place, now, true);
+        state.leave_queue(rank, now, true);
         self.totals.dropped += 1;
         self.leave(packet, false)
     }
@@ -583,7 +579,7 @@ impl NetworkState {
             link.does_not_rest(self.now, &mut self.checks)
                 .and_then(|()| link.holds(self.now, false))
         })?;
-        let is_late = |state: &PacketState| match state.place {
+        let is_late = |state: &PacketState| match state.location {
             Location::Node { since, .. } => since < self.now,
             Location::Queue { .. } => false,
             Location::Wire { latest, .. } => latest < self.now,

@@ -284,13 +284,16 @@ mod tests {
     fn a_fault_keeps_its_data_behind_owners_and_in_files() {
         let fault = Fault::range(0, "1 to 5").behind("weight ");
         assert_eq!(fault.to_string(), "weight 0: legal range 1 to 5");
-        let placed = fault.in_file("home.toml", 7);
+        let located = fault.in_file("home.toml", 7);
         assert_eq!(
-            placed.to_string(),
+            located.to_string(),
             "home.toml:7: weight 0: legal range 1 to 5"
         );
-        assert_eq!((placed.file(), placed.line()), (Some("home.toml"), Some(7)));
-        let told = placed.behind("the sweep: ");
+        assert_eq!(
+            (located.file(), located.line()),
+            (Some("home.toml"), Some(7))
+        );
+        let told = located.behind("the sweep: ");
         assert_eq!(
             told.to_string(),
             "the sweep: home.toml:7: weight 0: legal range 1 to 5"

@@ -725,7 +725,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_one_cache_line() {
+    fn a_slot_is_one_cache_line() {
         assert_eq!((size_of::<Node<u32>>(), align_of::<Node<u32>>()), (64, 64));
         assert_eq!(size_of::<Queue>(), 24);
     }

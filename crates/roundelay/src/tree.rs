@@ -90,7 +90,7 @@ use asleep::{Asleep, Wake};
 use below::{Below, State};
 use class::Class;
 pub use config::{Config, Node, Problem, TreeError};
-use config::{NONE, Placed, ROOT, problem, setting};
+use config::{NONE, PlanEntry, ROOT, problem, setting};
 use shaper::Offer;
 pub use stand_in::StandIn;
 
@@ -149,13 +149,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let default_leaf = plan.default_leaf()?;
         let mut root = None;
         let mut nodes = Vec::new();
-        for (number, placed) in plan.nodes.iter().enumerate() {
-            let Some(Placed {
+        for (number, entry) in plan.nodes.iter().enumerate() {
+            let Some(PlanEntry {
                 node,
                 is_class,
                 is_inner: false,
                 ..
-            }) = placed
+            }) = entry
             else {
                 nodes.push(State::Absent);
                 continue;
@@ -218,8 +218,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let number = self.below.plan.leaf_of(flow, self.default_leaf);
         self.below
             .plan
-            .placed(number)
-            .map_or("", |placed| &placed.node.name)
+            .entry(number)
+            .map_or("", |entry| &entry.node.name)
     }
 
     /// A node's backlog, with everything below. None if there is no such node.
@@ -253,21 +253,21 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     fn adopt(&mut self, number: usize) -> Result<(), TreeError> {
-        let Some(placed) = self.below.plan.placed(number) else {
+        let Some(entry) = self.below.plan.entry(number) else {
             return Ok(());
         };
-        if placed.is_inner {
+        if entry.is_inner {
             return Ok(());
         }
         let way = self.below.plan.way(number);
-        let (server, placed) = (placed.server, placed.clone());
+        let (server, entry) = (entry.server, entry.clone());
         let class = match self.below.class_mut(server) {
             Some(class) => class,
             None => &mut self.root,
         };
         class
-            .adopt(number, &placed, &way)
-            .map_err(|error| setting(&placed.node.name, error))
+            .adopt(number, &entry, &way)
+            .map_err(|error| setting(&entry.node.name, error))
     }
 
     /// A node has a new head. Reports it to the class, and if the class chooses it, to the class
@@ -464,8 +464,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
-        match self.below.plan.placed(number) {
-            Some(placed) if packet.len <= placed.longest => {}
+        match self.below.plan.entry(number) {
+            Some(entry) if packet.len <= entry.longest => {}
             _ => return Err(packet),
         }
         self.below.now = self.below.now.max(now);
@@ -479,10 +479,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
-        match self.below.plan.placed(number) {
+        match self.below.plan.entry(number) {
             None => Some(Refusal::NoClass),
-            Some(placed) if packet.len > placed.longest => Some(Refusal::TooLong {
-                most: placed.longest,
+            Some(entry) if packet.len > entry.longest => Some(Refusal::TooLong {
+                most: entry.longest,
             }),
             Some(_) => self.below.refusal(number, packet),
         }
@@ -556,8 +556,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
             leaf.buffer.scheduler_mut().set_flow(flow, config)?;
             self.below.note_sleep(number);
         }
-        if let Some(placed) = self.below.plan.placed(number)
-            && placed.longest < config.max_packet_len
+        if let Some(entry) = self.below.plan.entry(number)
+            && entry.longest < config.max_packet_len
         {
             let len = config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN);
             self.lengthen(number, len)?;
@@ -606,7 +606,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
                 State::Class(class) => class.footprint(),
                 State::Shaper(shaper) => shaper.footprint(),
             };
-            let node = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
+            let node = size_of::<State<T, L, I>>() + size_of::<Option<PlanEntry>>();
             sum.fixed_bytes += of_node.fixed_bytes + node;
             sum.bytes_per_flow = sum.bytes_per_flow.max(of_node.bytes_per_flow);
         }

@@ -173,13 +173,13 @@ impl<'a> Plot<'a> {
             AnyDiscipline::Htb(config) => config.r2q,
             _ => htb::Config::default().r2q,
         };
-        let place = match parent {
+        let attachment = match parent {
             Some(parent) => format!("parent {parent}"),
             None => "root".to_owned(),
         };
         let words = classes_words(kind, minor_for(self.tree.default_leaf()), r2q);
         self.lines.push(format!(
-            "tc qdisc add dev $DEV {place} handle {handle:x}: {words} # {}",
+            "tc qdisc add dev $DEV {attachment} handle {handle:x}: {words} # {}",
             root.name
         ));
         for (index, node) in classes.iter().enumerate() {

@@ -21,7 +21,7 @@ const SHORTEST_SEGMENT: u32 = 1000;
 /// Recorded UDP flows of so many packets and so many a second are streams: calls and games.
 const STREAM: (usize, f64) = (20, 4.0);
 
-/// An entry of a source's list: a connection or a recorded flow, by its place among the
+/// An entry of a source's list: a connection or a recorded flow, by its index among the
 /// applications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Member {
@@ -53,11 +53,11 @@ impl List {
 /// The list of this key, which may be new.
 fn list_of<K: PartialEq>(lists: &mut Vec<(K, List)>, key: K) -> &mut List {
     let known = lists.iter().position(|(known, _)| *known == key);
-    let place = known.unwrap_or(lists.len());
-    if place == lists.len() {
+    let index = known.unwrap_or(lists.len());
+    if index == lists.len() {
         lists.push((key, List::default()));
     }
-    &mut lists[place].1
+    &mut lists[index].1
 }
 
 /// Connections that share a `[[source]]`.

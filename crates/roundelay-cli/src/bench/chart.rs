@@ -178,14 +178,19 @@ mod tests {
             .split('"')
             .next()
             .unwrap();
-        let places: Vec<f64> = line
+        let coordinates: Vec<f64> = line
             .split([' ', ','])
             .map(|number| number.parse().unwrap())
             .collect();
-        assert!(places[0] < places[2] && places[1] > places[3], "{places:?}");
         assert!(
-            places.iter().all(|place| (0.0..620.0).contains(place)),
-            "{places:?}"
+            coordinates[0] < coordinates[2] && coordinates[1] > coordinates[3],
+            "{coordinates:?}"
+        );
+        assert!(
+            coordinates
+                .iter()
+                .all(|coordinate| (0.0..620.0).contains(coordinate)),
+            "{coordinates:?}"
         );
     }
 }

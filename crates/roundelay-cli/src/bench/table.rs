@@ -24,10 +24,10 @@ pub(super) fn text(measured: &[Measured]) -> String {
         }
     }
     let mut rows = vec![head];
-    for (place, row) in first.rows.iter().enumerate() {
+    for (index, row) in first.rows.iter().enumerate() {
         let costs = measured
             .iter()
-            .flat_map(|measured| costs(&measured.rows[place]));
+            .flat_map(|measured| costs(&measured.rows[index]));
         rows.push(std::iter::once(row.subject.clone()).chain(costs).collect());
     }
     let warnings: String = first.rows.iter().filter_map(warning).collect();

@@ -301,8 +301,8 @@ mod tests {
     #[test]
     fn charts_show_what_came_between_samples() {
         let charts = charts(&[sample(0.5, 125_000, 0), sample(1.0, 375_000, 4)], &[]);
-        let values = |place: usize| {
-            let curve: &Curve = &charts[place].curves[1];
+        let values = |index: usize| {
+            let curve: &Curve = &charts[index].curves[1];
             curve
                 .points
                 .iter()

@@ -13,7 +13,7 @@ use roundelay_live::control::{self, Control};
 use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
 use roundelay_live::processes;
-use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
+use roundelay_live::world::{FAR, MIDDLE, NEAR, Node, World};
 use roundelay_live::{
     Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LateFile,
     LinkText, Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
@@ -114,7 +114,7 @@ fn wait_for_listener(
 ) -> Result<(), DriverError> {
     let end = std::time::Instant::now() + LISTENS;
     session.run(|_| {
-        let listens = world.has_listener(Place::Far).map_err(io::Error::other)?;
+        let listens = world.has_listener(Node::Far).map_err(io::Error::other)?;
         Ok(!listens && std::time::Instant::now() < end && signals.last().is_none())
     })
 }
@@ -691,11 +691,11 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     // Interfaces that others have made, and that stay.
     let mut others = Vec::new();
     let mut names = [String::new(), String::new()];
-    for (place, text) in [near, far].into_iter().enumerate() {
-        let tap = taps[place].as_ref();
-        names[place] = tap.map_or(text.clone(), |(end, _)| end.name().to_owned());
+    for (index, text) in [near, far].into_iter().enumerate() {
+        let tap = taps[index].as_ref();
+        names[index] = tap.map_or(text.clone(), |(end, _)| end.name().to_owned());
         if tap.is_none_or(|(_, is_ours)| !is_ours) {
-            others.push(names[place].clone());
+            others.push(names[index].clone());
         }
     }
     let both = names.each_ref().map(String::as_str);
@@ -708,9 +708,9 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
         let failed = |error| Failure::run(format!("offloads of {}: {error}", others.join(" and ")));
         changed = Some(Changed::turn_off(&others).map_err(failed)?);
     }
-    let mut device = |place: usize| match taps[place].take() {
+    let mut device = |index: usize| match taps[index].take() {
         Some((end, _)) => Ok(end),
-        None => interface(arguments, both[place]),
+        None => interface(arguments, both[index]),
     };
     let devices = device(0).and_then(|near| Ok([near, device(1)?]));
     let over = devices.and_then(|devices| {
@@ -831,14 +831,14 @@ fn commands(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     (near, far)
 }
 
-/// The command, with the addresses in their places.
+/// The command, with the addresses filled in.
 fn command(words: &[OsString]) -> Option<Command> {
-    let mut places = words.iter().map(|word| match word.to_str() {
+    let mut filled = words.iter().map(|word| match word.to_str() {
         Some(text) => text.replace("{far}", FAR).replace("{near}", NEAR).into(),
         None => word.clone(),
     });
-    let mut command = Command::new(places.next()?);
-    command.args(places);
+    let mut command = Command::new(filled.next()?);
+    command.args(filled);
     Some(command)
 }
 
@@ -865,13 +865,11 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let far = far.map(|far| without_terminal(arguments, far));
     let mut near = without_terminal(arguments, near);
     if let Some(mut far) = far {
-        let far = world
-            .start(Place::Far, &mut far)
-            .map_err(Failure::refused)?;
+        let far = world.start(Node::Far, &mut far).map_err(Failure::refused)?;
         children.far = Some(far);
         waited = wait_for_listener(&mut session, &world, run.signals);
     }
-    let near = world.start(Place::Near, &mut near);
+    let near = world.start(Node::Near, &mut near);
     children.near = Some(near.map_err(Failure::refused)?);
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;

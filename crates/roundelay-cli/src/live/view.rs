@@ -227,8 +227,8 @@ mod tests {
         assert!(terminal.waits_for("on purpose", || false));
         assert!(terminal.is_as_it_was());
         let shown = terminal.shown();
-        let places = ["\x1b[?1049h", "\x1b[?1049l", "on purpose"].map(|text| shown.find(text));
-        assert!(places.is_sorted() && places[0].is_some(), "{shown:?}");
+        let offsets = ["\x1b[?1049h", "\x1b[?1049l", "on purpose"].map(|text| shown.find(text));
+        assert!(offsets.is_sorted() && offsets[0].is_some(), "{shown:?}");
         assert_eq!(shown.matches("\x1b[?1049").count(), 2, "{shown:?}");
     }
 }

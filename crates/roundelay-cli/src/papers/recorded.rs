@@ -159,12 +159,12 @@ pub(super) fn write_pages(papers: &[Paper], folder: &Path, details: bool) -> Res
 /// Some records have another verdict, or were made for an older plan or with older code.
 pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     let site = Site::read(papers, folder, &versions()?).map_err(Failure::run)?;
-    let place = folder.display();
+    let path = folder.display();
     let mut problems = Vec::new();
     let mut unversioned = Vec::new();
     for ((paper, item), again) in site.older_plans() {
         problems.push(format!(
-            "{paper} {item}: recorded for an older plan; '{again} --pages {place}' records it again"
+            "{paper} {item}: recorded for an older plan; '{again} --pages {path}' records it again"
         ));
     }
     for (paper, judged) in site.judged() {
@@ -172,7 +172,7 @@ pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
         let again = judged.record.again(&paper.slug, &judged.item.name);
         if judged.is_stale {
             problems.push(format!(
-                "{name}: recorded with older code; '{again} --pages {place}' records it again"
+                "{name}: recorded with older code; '{again} --pages {path}' records it again"
             ));
         }
         if judged.is_unversioned {
@@ -188,7 +188,7 @@ pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
             count => format!("{count} records may be older than their experiments"),
         };
         eprintln!(
-            "{subject}: without a version. With --pages {place}, each of these commands runs one \
+            "{subject}: without a version. With --pages {path}, each of these commands runs one \
              seed again, and keeps the record if the results are the same:\n  {}",
             unversioned.join("\n  ")
         );
@@ -201,7 +201,7 @@ pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
         count => format!("{count} problems"),
     };
     Err(Failure::run(format!(
-        "{count} of the records in {place}\n  {}",
+        "{count} of the records in {path}\n  {}",
         problems.join("\n  ")
     )))
 }

@@ -176,8 +176,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 /// The runs of a file; none for one that is not as it was written, or without labels.
 fn of_point(path: &Path, labels: Option<&Vec<String>>) -> Option<OfPoint> {
     let SweepFile { mut metadata, rows } = SweepFile::read(path).ok()?;
-    let place = metadata.iter().position(|(key, _)| key == LABELS);
-    let own = place.map(|place| metadata.remove(place).1);
+    let index = metadata.iter().position(|(key, _)| key == LABELS);
+    let own = index.map(|index| metadata.remove(index).1);
     let labels = match (own, labels) {
         (Some(own), _) => serde_json::from_str(&own).ok()?,
         (None, Some(labels)) => labels.clone(),

@@ -455,9 +455,9 @@ mod tests {
     #[test]
     fn a_changed_line_is_no_result() {
         let line = done(5).line();
-        for place in 0..line.len() {
+        for offset in 0..line.len() {
             let mut bytes = line.clone().into_bytes();
-            bytes[place] ^= 1;
+            bytes[offset] ^= 1;
             let changed = String::from_utf8(bytes).unwrap();
             assert_eq!(Done::parse(&changed), None, "{changed}");
         }

@@ -544,8 +544,8 @@ impl Session {
     /// The swept keys, and what their values are.
     fn keys(&self) -> Vec<SweptKey> {
         let mut keys = Vec::new();
-        for (place, (name, _)) in self.plan.points[0].iter().enumerate() {
-            let values = self.points.iter().map(|point| &point.values[place]);
+        for (index, (name, _)) in self.plan.points[0].iter().enumerate() {
+            let values = self.points.iter().map(|point| &point.values[index]);
             keys.push(SweptKey {
                 name: name.clone(),
                 values: kind_of(name, values.map(|(_, value)| value)),

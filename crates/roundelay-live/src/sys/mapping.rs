@@ -36,7 +36,7 @@ impl Mapping {
     }
 
     /// Where it begins, and its length.
-    pub(super) fn place(&self) -> (u64, u64) {
+    pub(super) fn extent(&self) -> (u64, u64) {
         (self.at.as_ptr() as u64, self.len as u64)
     }
 

@@ -115,10 +115,10 @@ impl PacketDescriptor {
 
     fn status(&self) -> &AtomicU32 {
         let at = self.next * self.size + offset_of!(libc::tpacket2_hdr, tp_status);
-        let place = self.rooms.bytes(at, size_of::<u32>()).cast();
+        let pointer = self.rooms.bytes(at, size_of::<u32>()).cast();
         // SAFETY: each room begins with a header, whose status both sides read and write as a whole,
         // for as long as the mapping lives.
-        unsafe { AtomicU32::from_ptr(place) }
+        unsafe { AtomicU32::from_ptr(pointer) }
     }
 
     /// Takes the next frame, if one has come. Copies as many of its first bytes into `room` as fit.
@@ -128,9 +128,9 @@ impl PacketDescriptor {
             return None;
         }
         let start = self.next * self.size;
-        let place = self.rooms.bytes(start, size_of::<libc::tpacket2_hdr>());
+        let pointer = self.rooms.bytes(start, size_of::<libc::tpacket2_hdr>());
         // SAFETY: a header lies there, which the kernel does not write while the room is ours.
-        let header: libc::tpacket2_hdr = unsafe { place.cast::<libc::tpacket2_hdr>().read() };
+        let header: libc::tpacket2_hdr = unsafe { pointer.cast::<libc::tpacket2_hdr>().read() };
         let copied = room.len().min(header.tp_snaplen as usize);
         let from = self.rooms.bytes(start + usize::from(header.tp_mac), copied);
         // SAFETY: the kernel gave these bytes of the mapping to this side, and the caller's room is
@@ -197,12 +197,12 @@ fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: u16) -> io::Result<()> {
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = protocol.to_be();
     address.sll_ifindex = index;
-    let place: *const libc::sockaddr_ll = &raw const address;
+    let pointer: *const libc::sockaddr_ll = &raw const address;
     // SAFETY: the address is of the size given, and outlives the call.
     checked(unsafe {
         libc::bind(
             socket.as_raw_fd(),
-            place.cast(),
+            pointer.cast(),
             size_of::<libc::sockaddr_ll>() as libc::socklen_t,
         )
     })?;

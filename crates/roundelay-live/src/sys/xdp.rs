@@ -56,10 +56,10 @@ impl Ring {
 
     /// A number in the ring that both sides see.
     fn shared(&self, offset: u64) -> &AtomicU32 {
-        let place = self.map.bytes(offset as usize, size_of::<u32>()).cast();
+        let pointer = self.map.bytes(offset as usize, size_of::<u32>()).cast();
         // SAFETY: the kernel says that an aligned number lies there, for as long as the mapping
         // lives, and both sides read and write it as a whole.
-        unsafe { AtomicU32::from_ptr(place) }
+        unsafe { AtomicU32::from_ptr(pointer) }
     }
 
     /// How many entries the kernel has written but this side has not read.
@@ -68,7 +68,7 @@ impl Ring {
         written.wrapping_sub(self.ours).min(self.size)
     }
 
-    fn place<T>(&self, number: u32) -> *mut T {
+    fn slot<T>(&self, number: u32) -> *mut T {
         let entry = (number & (self.size - 1)) as usize;
         let offset = self.offsets.desc as usize + entry * size_of::<T>();
         self.map.bytes(offset, size_of::<T>()).cast()
@@ -78,7 +78,7 @@ impl Ring {
     fn read<T: Copy>(&mut self) -> T {
         // SAFETY: the kernel has written this entry of the ring, and writes it again only after
         // `tell_read`. Any bytes are a legal value of the two types used.
-        let entry = unsafe { self.place::<T>(self.ours).read() };
+        let entry = unsafe { self.slot::<T>(self.ours).read() };
         self.ours = self.ours.wrapping_add(1);
         entry
     }
@@ -92,7 +92,7 @@ impl Ring {
     /// Writes an entry. The caller knows that there is room.
     fn write<T: Copy>(&mut self, entry: T) {
         // SAFETY: the entry lies in the ring, and the kernel does not read it before `tell_written`.
-        unsafe { self.place::<T>(self.ours).write(entry) };
+        unsafe { self.slot::<T>(self.ours).write(entry) };
         self.ours = self.ours.wrapping_add(1);
     }
 
@@ -230,12 +230,12 @@ impl XdpDescriptor {
         unsafe { ptr::copy_nonoverlapping(from, room.as_mut_ptr(), copied) };
         let mut stamp = 0_u64;
         if at % self.room >= STAMP {
-            let place: *mut u64 = self.memory.bytes(at - STAMP, STAMP).cast();
+            let pointer: *mut u64 = self.memory.bytes(at - STAMP, STAMP).cast();
             // SAFETY: these bytes are in front of the frame, in the same room. They are cleared, so
             // that a frame that gets no stamp does not have that of another.
             unsafe {
-                stamp = place.read_unaligned();
-                place.write_unaligned(0);
+                stamp = pointer.read_unaligned();
+                pointer.write_unaligned(0);
             }
         }
         let own = (at - at % self.room) as u64;
@@ -373,7 +373,7 @@ impl XdpDescriptor {
 
 /// Gives the kernel the memory for frames, as rooms of equal size.
 fn register(socket: BorrowedFd<'_>, memory: &Mapping, room: usize) -> io::Result<()> {
-    let (addr, len) = memory.place();
+    let (addr, len) = memory.extent();
     let memory = libc::xdp_umem_reg {
         addr,
         len,
@@ -426,12 +426,12 @@ fn bind(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
         sxdp_queue_id: 0,
         sxdp_shared_umem_fd: 0,
     };
-    let place: *const libc::sockaddr_xdp = &raw const address;
+    let pointer: *const libc::sockaddr_xdp = &raw const address;
     // SAFETY: the address is of the size given, and outlives the call.
     checked(unsafe {
         libc::bind(
             socket.as_raw_fd(),
-            place.cast(),
+            pointer.cast(),
             size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
         )
     })?;

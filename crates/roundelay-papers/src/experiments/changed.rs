@@ -6,7 +6,7 @@ use roundelay_files::Reader;
 use roundelay_sim::scenario::Scenario;
 use toml::{Table, Value};
 
-use crate::places::{Wrong, is_at_or_below};
+use crate::locations::{Wrong, is_at_or_below};
 use crate::table::set;
 
 /// A key of the scenario that is changed.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Failed;
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// Disciplines by column name.
 #[derive(Debug, Clone, Deserialize)]

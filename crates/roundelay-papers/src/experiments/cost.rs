@@ -21,7 +21,7 @@ use toml::Table;
 use super::columns::{Columns, model_and_basis, wrong};
 use super::{Experiment, Failed, Outcome, Row, within};
 use crate::figures::{deviation, mean};
-use crate::places::{self, Wrong};
+use crate::locations::{self, Wrong};
 
 /// Subjects that send a smaller share of their packets are mostly dropping.
 const NEARLY_ALL: f64 = 0.99;
@@ -133,7 +133,7 @@ const fn one() -> u32 {
 /// # Errors
 /// The faulty key and its legal values.
 pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
-    Ok(Box::new(Cost::new(&places::read(table)?)?))
+    Ok(Box::new(Cost::new(&locations::read(table)?)?))
 }
 
 /// Parses a text; errors get the path.
@@ -416,7 +416,7 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
 
     fn cost(text: &str) -> Result<Cost, String> {
         let table: Table = text.parse().unwrap();
-        places::read(&table)
+        locations::read(&table)
             .and_then(|text| Cost::new(&text))
             .map_err(|wrong| wrong.to_string())
     }

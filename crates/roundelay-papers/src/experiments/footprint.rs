@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use super::columns::{Columns, wrong};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The classes' names, by number.
 const CLASSES: [&str; 3] = ["grows", "shrinks", "plain"];

@@ -16,7 +16,7 @@ use toml::Table;
 use super::columns::{Columns, model_and_basis, wrong};
 use super::cost::{middle, uncounted};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
-use crate::places::{self, Wrong};
+use crate::locations::{self, Wrong};
 
 /// Difference in pairs between the two counted runs. It is a full turnover of the smaller queues,
 /// and enough for the mean.
@@ -56,7 +56,7 @@ struct Text {
 /// # Errors
 /// The faulty key and its legal values.
 pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
-    Ok(Box::new(Hold::new(&places::read(table)?)?))
+    Ok(Box::new(Hold::new(&locations::read(table)?)?))
 }
 
 impl Hold {
@@ -209,7 +209,7 @@ basis = 'LSTF'\nheld = [10, 100]\npairs = 100\nrounds = 3";
 
     fn hold(text: &str) -> Result<Hold, String> {
         let table: Table = text.parse().unwrap();
-        places::read(&table)
+        locations::read(&table)
             .and_then(|text| Hold::new(&text))
             .map_err(|wrong| wrong.to_string())
     }

@@ -8,14 +8,14 @@ use super::{
     promise, reordering, replay, replayable, simulate, smallest, turns, worked_schedule,
     worst_case,
 };
-use crate::places::{self, Wrong};
+use crate::locations::{self, Wrong};
 
 type Read = fn(&Table) -> Result<Box<dyn Experiment>, Wrong>;
 
 fn read<E: Experiment + DeserializeOwned + 'static>(
     table: &Table,
 ) -> Result<Box<dyn Experiment>, Wrong> {
-    Ok(Box::new(places::read::<E>(table)?))
+    Ok(Box::new(locations::read::<E>(table)?))
 }
 
 /// All kinds, by name in plans.

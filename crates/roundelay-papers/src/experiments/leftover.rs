@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::figures::mean;
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// Packets kept waiting for an always backlogged flow.
 const KEPT: usize = 2;

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::columns::wrong;
 use super::{Experiment, Failed, Outcome, Row, repetition, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use roundelay_sim::scenario::Scenario;
 
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 mod changed;
 mod collisions;

@@ -24,7 +24,7 @@ use serde::Deserialize;
 
 use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, repetition, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// Rounding error of fixed-point bounds, as a fraction of the bytes served.
 const ROUNDING: f64 = 1.0 / (1_u64 << 20) as f64;

@@ -36,7 +36,7 @@ use serde::Deserialize;
 
 use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, all_within, seed_of_queue, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

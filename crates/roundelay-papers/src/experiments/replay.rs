@@ -24,7 +24,7 @@ use toml::{Table, Value};
 
 use super::changed::{changed, changes};
 use super::{Experiment, Failed, Outcome, Row, columns};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

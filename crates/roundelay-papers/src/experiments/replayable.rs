@@ -24,7 +24,7 @@ use roundelay_reference::replay::{
 use serde::Deserialize;
 
 use super::{Experiment, Failed, Outcome, Row, columns, repetition, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// Most packets for which all priorities are tried.
 const FEW: usize = 4;

@@ -54,7 +54,7 @@ use toml::{Table, Value};
 
 use super::changed::{Change, changed, changes};
 use super::{Experiment, Failed, Outcome};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 use figures::{Count, Figures};
 
 /// The `[run]` table.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::replayable::reading;
 use super::{Experiment, Failed, Outcome, Row, columns};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::columns::Columns;
 use super::decisions::dequeue;
 use super::{Experiment, Failed, Outcome, Row, seed_of_queue, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

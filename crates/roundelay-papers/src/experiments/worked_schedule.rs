@@ -24,7 +24,7 @@ use toml::Table;
 
 use super::replayable::Order;
 use super::{Experiment, Failed, Outcome, Row};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// Most packets for which all priorities are tried.
 const FEW: usize = 5;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::columns::{self, spec, wrong};
 use super::{Experiment, Failed, Outcome, Row, repetition, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 mod steps;
 

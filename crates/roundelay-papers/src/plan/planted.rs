@@ -2,7 +2,7 @@
 
 use super::{Claim, Fault, Plan, Setting, Variation};
 use crate::experiments::Experiment;
-use crate::places::Wrong;
+use crate::locations::Wrong;
 use crate::table::set;
 
 impl Plan {

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use crate::experiments::Experiment;
 use crate::experiments::kinds::KINDS;
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// A plan's `[run]` table with one choice of open parameters.
 #[derive(Debug, Clone, PartialEq)]

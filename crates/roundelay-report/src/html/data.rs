@@ -166,8 +166,8 @@ fn views(comparison: &Comparison) -> Vec<View<'_>> {
 fn kinds(comparison: &Comparison) -> Vec<View<'_>> {
     let mut views: Vec<View<'_>> = Vec::new();
     for result in &comparison.disciplines {
-        for (place, of_kind) in result.kind_curves.iter().enumerate() {
-            if views.len() == place {
+        for (index, of_kind) in result.kind_curves.iter().enumerate() {
+            if views.len() == index {
                 views.push(View {
                     label: capitalised(of_kind.kind.name()),
                     judged: of_kind.kind != Kind::Bulk,
@@ -175,7 +175,7 @@ fn kinds(comparison: &Comparison) -> Vec<View<'_>> {
                     results: Vec::new(),
                 });
             }
-            views[place].results.push(Served {
+            views[index].results.push(Served {
                 outcome: &of_kind.outcome,
                 curves: Drawn::of(&of_kind.curves),
                 fairness: None,

@@ -70,7 +70,7 @@ impl SweepFile {
 }
 
 /// Key of the digest in the file's metadata. The digest covers the whole file, with zeros in its
-/// own place.
+/// own position.
 const DIGEST: &str = "roundelay.digest";
 const NO_DIGEST: &str = "0000000000000000";
 /// Bytes between key and value in Thrift's compact protocol: the field's type, and the length.

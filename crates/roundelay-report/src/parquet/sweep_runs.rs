@@ -78,12 +78,12 @@ impl SweepRuns {
         let mut points = Json::Null;
         for entry in header.key_value_metadata().into_iter().flatten() {
             let value = entry.value.as_deref().unwrap_or_default();
-            let place = match entry.key.as_str() {
+            let slot = match entry.key.as_str() {
                 SWEPT => &mut keys,
                 POINTS => &mut points,
                 _ => continue,
             };
-            *place = serde_json::from_str(value).map_err(|_| other())?;
+            *slot = serde_json::from_str(value).map_err(|_| other())?;
         }
         let keys: Vec<String> = serde_json::from_value(keys).map_err(|_| other())?;
         let mut names = Vec::new();
@@ -235,8 +235,8 @@ fn points_of_json(json: &Json, rows: Vec<SweepRow>) -> Option<Vec<PointRuns>> {
         let (labels, number, origin): (Vec<String>, usize, Vec<(String, Json)>) =
             serde_json::from_value(entry.clone()).ok()?;
         let mut metadata: Vec<(String, String)> = Vec::new();
-        for (place, (key, value)) in origin.into_iter().enumerate() {
-            let before = points.last().and_then(|point| point.metadata.get(place));
+        for (index, (key, value)) in origin.into_iter().enumerate() {
+            let before = points.last().and_then(|point| point.metadata.get(index));
             let before = before.filter(|(earlier, _)| *earlier == key);
             let before = before.map_or("", |(_, earlier)| earlier);
             let value = if value.is_null() {
@@ -348,11 +348,11 @@ mod tests {
     fn no_changed_byte_is_read() {
         let bytes = runs().bytes().unwrap();
         let mut noticed = 0;
-        let places = (0..bytes.len()).step_by(7);
-        let tried = places.len();
-        for place in places {
+        let offsets = (0..bytes.len()).step_by(7);
+        let tried = offsets.len();
+        for offset in offsets {
             let mut changed = bytes.clone();
-            changed[place] ^= 1 << (place % 8);
+            changed[offset] ^= 1 << (offset % 8);
             noticed += usize::from(read(&changed, "changed").is_err());
         }
         assert_eq!(noticed, tried, "every byte counts");

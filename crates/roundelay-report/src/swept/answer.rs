@@ -140,7 +140,7 @@ fn of_values(swept: &Swept, layout: &Layout, key: usize, entries: &[Entry<'_>]) 
     let mut sure = 0;
     let mut widest = &cells[0];
     for cell in &cells {
-        // Equals share the first place, so none of them wins.
+        // Equals share the first rank, so none of them wins.
         if cell[0].mean != cell[1].mean {
             *wins.entry(cell[0].name(swept, key)).or_default() += 1;
         }
@@ -149,7 +149,7 @@ fn of_values(swept: &Swept, layout: &Layout, key: usize, entries: &[Entry<'_>]) 
             widest = cell;
         }
     }
-    let of = places(swept, layout, key, cells.len());
+    let of = name_combinations(swept, layout, key, cells.len());
     let mut sentences = vec![headline(swept, wins, &of)];
     if distance(widest) > 0.0 {
         let unit = swept.unit();
@@ -158,13 +158,13 @@ fn of_values(swept: &Swept, layout: &Layout, key: usize, entries: &[Entry<'_>]) 
         let mut keys: Vec<usize> = (0..swept.keys.len()).collect();
         keys.retain(|other| *other != key);
         let settings = swept.settings(&keys, best.point);
-        let place = if settings.is_empty() {
+        let opening = if settings.is_empty() {
             "It is".to_owned()
         } else {
             format!("The largest difference is at {settings}:")
         };
         sentences.push(format!(
-            "{place} {} with {}, {} with {}.",
+            "{opening} {} with {}, {} with {}.",
             unit.text(best.mean),
             best.name(swept, key),
             unit.text(worst.mean),
@@ -195,7 +195,7 @@ fn distance(cell: &[Entry<'_>]) -> f64 {
 }
 
 /// The value that is best most often, and the next one.
-fn headline(swept: &Swept, wins: BTreeMap<String, usize>, of: &Places) -> String {
+fn headline(swept: &Swept, wins: BTreeMap<String, usize>, of: &Combinations) -> String {
     let best = if wants_more(&swept.figure) {
         "highest"
     } else {
@@ -218,16 +218,16 @@ fn headline(swept: &Swept, wins: BTreeMap<String, usize>, of: &Places) -> String
 }
 
 /// Combinations of the keys other than the lines' key, in words.
-struct Places {
+struct Combinations {
     number: usize,
     /// With its preposition. Empty if there is one combination.
     everywhere: String,
     all: String,
 }
 
-fn places(swept: &Swept, layout: &Layout, key: usize, number: usize) -> Places {
+fn name_combinations(swept: &Swept, layout: &Layout, key: usize, number: usize) -> Combinations {
     if number == 1 {
-        return Places {
+        return Combinations {
             number,
             everywhere: String::new(),
             all: "1 combination".to_owned(),
@@ -239,7 +239,7 @@ fn places(swept: &Swept, layout: &Layout, key: usize, number: usize) -> Places {
         }
         _ => format!("{number} combinations of the other keys"),
     };
-    Places {
+    Combinations {
         number,
         everywhere: format!(" at all {all}"),
         all,
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_share_the_first_place_are_both_named() {
+    fn lines_that_share_the_first_rank_are_both_named() {
         let mut points: Vec<(&[&str], &[f64])> = vec![
             (&["fifo", "64000"], &[0.1]),
             (&["fifo", "128000"], &[0.1]),

@@ -1,4 +1,4 @@
-//! Places for a sweep's points: which key goes along the horizontal axis, which one gives a line
+//! Layout of a sweep's points: which key goes along the horizontal axis, which one gives a line
 //! for each value, and which ones a chart of their own.
 
 use super::points::{KeyValues, Swept, labelled};
@@ -22,12 +22,12 @@ pub(super) struct Layout {
     /// The charts' titles.
     pub(super) panels: Vec<String>,
     /// By point.
-    pub(super) places: Vec<Place>,
+    pub(super) locations: Vec<Location>,
 }
 
 /// Where a point is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) line: usize,
     pub(super) panel: usize,
 }
@@ -48,7 +48,7 @@ impl Layout {
         }
         let across = across_key(swept, &varied);
         varied.retain(|key| Some(*key) != across);
-        // Keys that change together with the axis, as in [zip], need no place of their own.
+        // Keys that change together with the axis, as in [zip], need no line or chart of their own.
         if let Some(across) = across {
             varied.retain(|key| !follows(swept, *key, across));
         }
@@ -60,7 +60,7 @@ impl Layout {
             panel_keys: varied,
             lines: Vec::new(),
             panels: Vec::new(),
-            places: Vec::new(),
+            locations: Vec::new(),
         };
         for point in &swept.points {
             let line = match line_key {
@@ -68,11 +68,11 @@ impl Layout {
                 None => "mean, with its 95% interval".to_owned(),
             };
             let panel = swept.settings(&layout.panel_keys, point);
-            let place = Place {
+            let location = Location {
                 line: number_of(&mut layout.lines, line),
                 panel: number_of(&mut layout.panels, panel),
             };
-            layout.places.push(place);
+            layout.locations.push(location);
         }
         layout
     }
@@ -111,8 +111,8 @@ impl Layout {
         let values = distinct(swept, key);
         let mut positions = Vec::new();
         for point in &swept.points {
-            let place = values.iter().position(|value| **value == point.values[key]);
-            positions.push(place.unwrap_or(0) as f64);
+            let index = values.iter().position(|value| **value == point.values[key]);
+            positions.push(index.unwrap_or(0) as f64);
         }
         let mut names = Vec::new();
         for value in values {

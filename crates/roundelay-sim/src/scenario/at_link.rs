@@ -47,7 +47,7 @@ impl<'a> AtLink<'a> {
             len: packet.len,
             ecn: packet.ecn,
             is_bare: is_bare(state),
-            has_place: state.direction == Direction::Forward,
+            has_position: state.direction == Direction::Forward,
         })
     }
 }
@@ -217,10 +217,10 @@ flows = ["1 500\n2 500", "3 100"]
         }
     }
 
-    /// Data has a place in its flow's order. Acknowledgements of what the other end sent are told
-    /// under the same number, are bare and have no place, because they overtake the data.
+    /// Data has a position in its flow's order. Acknowledgements of what the other end sent are
+    /// told under the same number, are bare and have no position, because they overtake the data.
     #[test]
-    fn acknowledgements_are_bare_and_have_no_place() {
+    fn acknowledgements_are_bare_and_have_no_position() {
         let (scenario, link, rate) = behind_the_port();
         let numbers = [vec![FlowId(0), FlowId(1)], vec![FlowId(2), FlowId(3)]];
         let mut probe = Arrivals {
@@ -238,7 +238,7 @@ flows = ["1 500\n2 500", "3 100"]
         ] {
             let (mut bytes, mut others) = (0, Vec::new());
             for told in probe.told.iter().filter(|told| told.flow == flow) {
-                if told.has_place {
+                if told.has_position {
                     assert!(!told.is_bare, "{told:?}");
                     bytes += told.len;
                 } else {
@@ -249,7 +249,7 @@ flows = ["1 500\n2 500", "3 100"]
                 (payload..payload + payload / 10).contains(&bytes),
                 "{bytes}"
             );
-            assert_eq!(others, *expected, "{flow:?}: without a place");
+            assert_eq!(others, *expected, "{flow:?}: without a position");
         }
     }
 

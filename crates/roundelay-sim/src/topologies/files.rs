@@ -252,13 +252,16 @@ impl FromFile {
     fn join(&self, graph: &Graph, ids: &[NodeId], builder: &mut Builder<'_>) {
         let classes = Classes::new(graph);
         for edge in &graph.edges {
-            let by_place = match (graph.nodes[edge.from].place, graph.nodes[edge.to].place) {
+            let by_distance = match (
+                graph.nodes[edge.from].coordinates,
+                graph.nodes[edge.to].coordinates,
+            ) {
                 (Some(from), Some(to)) => Some(from.light_to(to)),
                 _ => None,
             };
             let wire = Wire {
                 rate: edge.rate.unwrap_or(self.rate),
-                delay: edge.delay.or(by_place).unwrap_or(self.delay),
+                delay: edge.delay.or(by_distance).unwrap_or(self.delay),
             };
             let ways = [(edge.from, edge.to), (edge.to, edge.from)];
             for (from, to) in ways.into_iter().take(if edge.one_way { 1 } else { 2 }) {
@@ -303,7 +306,7 @@ struct Graph {
 #[derive(Debug, Default)]
 struct Node {
     name: String,
-    place: Option<Coordinates>,
+    coordinates: Option<Coordinates>,
     is_host: bool,
 }
 

@@ -26,9 +26,9 @@ impl Scoreboard {
             rack.newest = rack.newest.max(arrived);
         }
         rack.deadline = None;
-        while let Some(&(at, place)) = rack.log.front() {
-            if self.waits(&rack, at, place) {
-                if rack.newest <= (at, place) {
+        while let Some(&(at, position)) = rack.log.front() {
+            if self.waits(&rack, at, position) {
+                if rack.newest <= (at, position) {
                     break;
                 }
                 let due = at + rack.round_trip + window;
@@ -36,8 +36,8 @@ impl Scoreboard {
                     rack.deadline = Some(due);
                     break;
                 }
-                self.lose(place);
-                rack.lost.push(Reverse(place));
+                self.lose(position);
+                rack.lost.push(Reverse(position));
             }
             rack.log.pop_front();
         }
@@ -45,8 +45,8 @@ impl Scoreboard {
     }
 
     /// Whether a transmission is the last of its segment, and neither arrived nor lost.
-    fn waits(&self, rack: &Rack, at: Instant, place: u64) -> bool {
-        let Some(index) = self.index_at(place) else {
+    fn waits(&self, rack: &Rack, at: Instant, position: u64) -> bool {
+        let Some(index) = self.index_at(position) else {
             return false;
         };
         rack.sent[index].at == at && self.copies_at(index) > 0
@@ -61,8 +61,8 @@ impl Scoreboard {
         for index in 0..rack.sent.len() {
             let is_expired = rack.sent[index].at + rack.round_trip + window <= rack.now;
             if self.copies_at(index) > 0 && (index == 0 || is_expired) {
-                let place = self.lose_late(index);
-                rack.lost.push(Reverse(place));
+                let position = self.lose_late(index);
+                rack.lost.push(Reverse(position));
             }
         }
         self.rack = Some(rack);
@@ -72,10 +72,10 @@ impl Scoreboard {
     pub(crate) fn first_lost(&mut self) -> Option<u64> {
         let mut rack = self.rack.take()?;
         let mut found = None;
-        while let Some(&Reverse(place)) = rack.lost.peek() {
+        while let Some(&Reverse(position)) = rack.lost.peek() {
             let is_lost = |index| self.is_missing(index) && self.copies_at(index) == 0;
-            if self.index_at(place).is_some_and(is_lost) {
-                found = Some(place);
+            if self.index_at(position).is_some_and(is_lost) {
+                found = Some(position);
                 break;
             }
             rack.lost.pop();

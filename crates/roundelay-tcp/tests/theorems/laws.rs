@@ -176,11 +176,11 @@ fn time_with_bursts(flavour: Flavour, burst: u64, period: u64) -> (f64, u64) {
     let mut new = 0;
     let fate = move |_, segment: &Segment| {
         new += u64::from(!segment.is_retransmission());
-        let place = new % period;
+        let position = new % period;
         let is_lost = !segment.is_retransmission()
             && new >= period
-            && place.is_multiple_of(2)
-            && place < 2 * burst;
+            && position.is_multiple_of(2)
+            && position < 2 * burst;
         if is_lost { Fate::Drop } else { Fate::Deliver }
     };
     let link = Link {

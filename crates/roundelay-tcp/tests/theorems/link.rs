@@ -147,14 +147,14 @@ impl World {
         self.now = at;
         match event {
             Event::Transmitted => self.transmitted(),
-            Event::Data(place, marked) => {
-                let segment = self.take(place);
+            Event::Data(slot, marked) => {
+                let segment = self.take(slot);
                 self.note_arrival(&segment);
                 let answer = self.receiver.on_segment(at, &segment, marked);
                 self.answer(answer);
             }
-            Event::Acknowledgement(place) => {
-                let segment = self.take(place);
+            Event::Acknowledgement(slot) => {
+                let segment = self.take(slot);
                 self.sender.on_segment(at, &segment);
                 self.send(Some(segment));
             }
@@ -220,7 +220,7 @@ impl World {
         }
         let low = |low: &mut BinaryHeap<_>| {
             low.pop()
-                .map(|Reverse((_, place))| self.low_segments[place as usize])
+                .map(|Reverse((_, slot))| self.low_segments[slot as usize])
         };
         let Some(segment) = self.queue.pop_front().or_else(|| low(&mut self.low)) else {
             return;
@@ -236,8 +236,8 @@ impl World {
         self.offered += 1;
         let fate = (self.link.fate)(self.offered - 1, &segment);
         for (delay, marked) in arrivals(fate) {
-            let place = self.keep(segment);
-            self.schedule(there + delay, Event::Data(place, marked));
+            let slot = self.keep(segment);
+            self.schedule(there + delay, Event::Data(slot, marked));
         }
         self.transmit();
     }
@@ -259,8 +259,8 @@ impl World {
         let back = self.now + Duration::from_picos(self.link.round_trip.as_picos() / 2);
         self.acknowledged += 1;
         for (delay, _) in arrivals((self.link.fate_back)(self.acknowledged - 1, &segment)) {
-            let place = self.keep(segment);
-            self.schedule(back + delay, Event::Acknowledgement(place));
+            let slot = self.keep(segment);
+            self.schedule(back + delay, Event::Acknowledgement(slot));
         }
     }
 
@@ -270,17 +270,17 @@ impl World {
     }
 
     fn keep(&mut self, segment: Segment) -> u32 {
-        let place = self.free.pop().unwrap_or(self.in_transit.len() as u32);
-        if place as usize == self.in_transit.len() {
+        let slot = self.free.pop().unwrap_or(self.in_transit.len() as u32);
+        if slot as usize == self.in_transit.len() {
             self.in_transit.push(segment);
         }
-        self.in_transit[place as usize] = segment;
-        place
+        self.in_transit[slot as usize] = segment;
+        slot
     }
 
-    fn take(&mut self, place: u32) -> Segment {
-        self.free.push(place);
-        self.in_transit[place as usize]
+    fn take(&mut self, slot: u32) -> Segment {
+        self.free.push(slot);
+        self.in_transit[slot as usize]
     }
 }
 

@@ -248,8 +248,8 @@ fn play(trace: &Trace) {
     sender.supply(trace.segments);
     for row in &trace.rows {
         let (now, event) = (millis(&row["ms"]), row["event"].as_str());
-        let place = format!("{}, at {} ms, {event}", trace.name, row["ms"]);
-        act(&mut sender, now, event, &place);
+        let location = format!("{}, at {} ms, {event}", trace.name, row["ms"]);
+        act(&mut sender, now, event, &location);
         let sent: Vec<_> = std::iter::from_fn(|| sender.poll(now)).collect();
         let timer = sender.timer().map_or_else(
             || "off".to_owned(),
@@ -265,13 +265,13 @@ fn play(trace: &Trace) {
         ];
         for (column, found) in found {
             if let Some(expected) = row.get(column) {
-                assert_eq!(&found, expected, "{place}: {column}");
+                assert_eq!(&found, expected, "{location}: {column}");
             }
         }
     }
 }
 
-fn act(sender: &mut Sender, now: Instant, event: &str, place: &str) {
+fn act(sender: &mut Sender, now: Instant, event: &str, location: &str) {
     match event.split_whitespace().next() {
         Some("open") => sender.open(now),
         Some("ack") => sender.on_segment(now, &acknowledgement(event)),
@@ -289,10 +289,10 @@ fn act(sender: &mut Sender, now: Instant, event: &str, place: &str) {
                 .expect("segments"),
         ),
         Some("timer") => {
-            assert_eq!(sender.timer(), Some(now), "{place}: the timer");
+            assert_eq!(sender.timer(), Some(now), "{location}: the timer");
             sender.on_timer(now);
         }
-        _ => panic!("{place}: what is that?"),
+        _ => panic!("{location}: what is that?"),
     }
 }
 
@@ -302,7 +302,7 @@ fn rerun(trace: &Trace) {
     let fate = move |_, segment: &Segment| {
         let dropped = drops.iter().position(|drop| drop * LEN == segment.sequence);
         dropped
-            .map(|place| drops.remove(place))
+            .map(|index| drops.remove(index))
             .map_or(Fate::Deliver, |_| Fate::Drop)
     };
     let mut world = World::new(

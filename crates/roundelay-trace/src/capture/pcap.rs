@@ -117,7 +117,7 @@ impl File {
         if !window.fill(record_header + captured)? {
             return truncated_tail(window, notes);
         }
-        let place = window.place(record_header, captured);
+        let range = window.range(record_header, captured);
         window.advance(record_header + captured);
         let snap_length = self.snap_length;
         let link = self.link;
@@ -126,7 +126,7 @@ impl File {
             original_len,
             snap_length,
             link,
-            place,
+            range,
             interface: None,
             heading: None,
             has_wrong_time: false,

@@ -224,13 +224,13 @@ impl File {
         let mut offset_seen = false;
         let mut at = 16;
         while let Some((code, value)) = self.option(block, at, offset)? {
-            let place = offset + at as u64;
+            let option_offset = offset + at as u64;
             if code == OPTION_TIME_RESOLUTION {
-                once(&mut resolution_seen, place, "if_tsresol")?;
-                interface.ticks = resolution(value, place)?;
+                once(&mut resolution_seen, option_offset, "if_tsresol")?;
+                interface.ticks = resolution(value, option_offset)?;
             } else if code == OPTION_TIME_OFFSET {
-                once(&mut offset_seen, place, "if_tsoffset")?;
-                interface.offset_seconds = self.time_offset(value, place)?;
+                once(&mut offset_seen, option_offset, "if_tsoffset")?;
+                interface.offset_seconds = self.time_offset(value, option_offset)?;
             } else if code == OPTION_NAME {
                 interface.name = String::from_utf8_lossy(value)
                     .trim_end_matches('\0')
@@ -269,10 +269,10 @@ impl File {
     }
 
     /// The value of an if_tsoffset option.
-    fn time_offset(&self, value: &[u8], place: u64) -> Result<i64, Broken> {
+    fn time_offset(&self, value: &[u8], option_offset: u64) -> Result<i64, Broken> {
         if value.len() != 8 {
             return Err(Broken::malformed(
-                place,
+                option_offset,
                 format!("if_tsoffset of {} bytes", value.len()),
                 "8 bytes",
             ));
@@ -286,7 +286,7 @@ impl File {
         let number = self.order.u32(window.bytes(), 8);
         let record = self.stamped_packet(window, block, number)?;
         Ok(Record {
-            heading: self.heading(&window.bytes()[..block.length], record.place.len()),
+            heading: self.heading(&window.bytes()[..block.length], record.range.len()),
             ..record
         })
     }
@@ -330,10 +330,10 @@ impl File {
         let interface = self.described(number, block.offset + 8)?;
         let ticks = u64::from(order.u32(bytes, 12)) << 32 | u64::from(order.u32(bytes, 16));
         let time_nanos = interface.time(ticks);
-        let place = data(window, block, 28, order.u32(bytes, 20), 20)?;
+        let range = data(window, block, 28, order.u32(bytes, 20), 20)?;
         Ok(Record {
             has_wrong_time: time_nanos.is_none(),
-            ..interface.record(number, time_nanos, order.u32(bytes, 24), place)
+            ..interface.record(number, time_nanos, order.u32(bytes, 24), range)
         })
     }
 
@@ -347,8 +347,8 @@ impl File {
         } else {
             interface.snap_length
         };
-        let place = data(window, block, 12, original_len.min(limit), 8)?;
-        Ok(interface.record(0, None, original_len, place))
+        let range = data(window, block, 12, original_len.min(limit), 8)?;
+        Ok(interface.record(0, None, original_len, range))
     }
 
     /// The interface with this number.
@@ -379,7 +379,7 @@ impl Interface {
         number: u32,
         time_nanos: Option<i64>,
         original_len: u32,
-        place: ByteRange,
+        range: ByteRange,
     ) -> Record {
         let snap_length = self.snap_length;
         let link = self.link;
@@ -388,7 +388,7 @@ impl Interface {
             original_len,
             snap_length,
             link,
-            place,
+            range,
             interface: Some(number),
             heading: None,
             has_wrong_time: false,
@@ -487,14 +487,14 @@ fn data(
             format!("at most {room}"),
         ));
     }
-    Ok(window.place(from, captured as usize))
+    Ok(window.range(from, captured as usize))
 }
 
 /// Rejects an option that comes a second time.
-fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Broken> {
+fn once(seen: &mut bool, option_offset: u64, name: &str) -> Result<(), Broken> {
     if std::mem::replace(seen, true) {
         return Err(Broken::malformed(
-            place,
+            option_offset,
             format!("a second {name} option"),
             "one for each interface",
         ));
@@ -503,10 +503,10 @@ fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Broken> {
 }
 
 /// The value of an if_tsresol option: 10^-n, or 2^-n if the top bit is set.
-fn resolution(value: &[u8], place: u64) -> Result<Ticks, Broken> {
+fn resolution(value: &[u8], option_offset: u64) -> Result<Ticks, Broken> {
     let &[byte] = value else {
         return Err(Broken::malformed(
-            place,
+            option_offset,
             format!("if_tsresol of {} bytes", value.len()),
             "1 byte",
         ));
@@ -519,7 +519,7 @@ fn resolution(value: &[u8], place: u64) -> Result<Ticks, Broken> {
         }
         Some(rate) => Ok(Ticks::PerSecond(rate)),
         None => Err(Broken::malformed(
-            place,
+            option_offset,
             format!("if_tsresol of {base}^-{power} s"),
             "10^0 to 10^-19 or 2^0 to 2^-63",
         )),

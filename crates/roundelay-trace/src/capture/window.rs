@@ -83,7 +83,7 @@ impl Window {
 
     /// The range that starts `from` bytes after the first unconsumed byte and has `length` bytes.
     #[inline]
-    pub(super) fn place(&self, from: usize, length: usize) -> ByteRange {
+    pub(super) fn range(&self, from: usize, length: usize) -> ByteRange {
         debug_assert!(from + length <= self.end - self.start);
         ByteRange {
             start: self.start + from,
@@ -91,10 +91,10 @@ impl Window {
         }
     }
 
-    /// The bytes in a range from [`Window::place`], even if they were consumed since.
+    /// The bytes in a range from [`Window::range`], even if they were consumed since.
     #[inline]
-    pub(super) fn at(&self, place: ByteRange) -> &[u8] {
-        &self.buffer[place.start..place.end]
+    pub(super) fn at(&self, range: ByteRange) -> &[u8] {
+        &self.buffer[range.start..range.end]
     }
 
     /// Reads once. False at the end of the input.

@@ -1,9 +1,9 @@
 //! One connection, packet by packet: new bytes apart from retransmissions, round trips, and who
 //! writes what after which wait.
 //!
-//! All times are those of the capture's place. A packet there follows what its sender heard by the
-//! time from the place to the sender and back, so waits are reduced by it: by the smallest of the
-//! last few such times, since one acknowledgement alone may be delayed.
+//! All times are those of the capture point. A packet there follows what its sender heard by the
+//! time from the capture point to the sender and back, so waits are reduced by it: by the smallest
+//! of the last few such times, since one acknowledgement alone may be delayed.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ const MOST_SHIFT: u8 = 14;
 /// Round trips kept to find the smallest of the last ones.
 const RECENT: usize = 4;
 
-/// One end, as seen at the capture's place.
+/// One end, as seen at the capture point.
 #[derive(Debug, Default)]
 struct Side {
     seen: bool,
@@ -59,7 +59,7 @@ struct Side {
     /// Data on its way: its last byte and its time. What ends here or before was sent again.
     outstanding: VecDeque<(u64, u64)>,
     again_until: u64,
-    /// Times from the place to this end and back: the smallest, and the last ones.
+    /// Times from the capture point to this end and back: the smallest, and the last ones.
     round_trip: Option<u64>,
     recent: VecDeque<u64>,
     /// The smallest time until it echoed the other end's clock.
@@ -84,13 +84,13 @@ impl Side {
         self.recent.push_back(nanos);
     }
 
-    /// The present time from the capture's place to this end and back.
+    /// The present time from the capture point to this end and back.
     fn round_trip_to_capture(&self) -> u64 {
         let least = self.recent.iter().min();
         least.copied().or(self.echo).unwrap_or(0)
     }
 
-    /// The least time from the place to this end and back.
+    /// The least time from the capture point to this end and back.
     fn least(&self) -> Option<u64> {
         [self.round_trip, self.echo].into_iter().flatten().min()
     }
@@ -147,7 +147,7 @@ impl Side {
         None
     }
 
-    /// The place in the stream of a sequence number, near a known one.
+    /// The position in the stream of a sequence number, near a known one.
     fn position(&self, number: u32, near: u64) -> u64 {
         let base = self.base.unwrap_or(number);
         let expected = base.wrapping_add(near as u32);
@@ -530,7 +530,7 @@ impl Dialogue {
         now.saturating_sub(self.can_answer_from(by))
     }
 
-    /// The earliest time at which a packet of the end that passes the capture's place can answer
+    /// The earliest time at which a packet of the end that passes the capture point can answer
     /// all that the other end said.
     fn can_answer_from(&self, by: End) -> u64 {
         let side = &self.sides[by as usize];
@@ -550,7 +550,7 @@ impl Dialogue {
         other.acknowledged >= other.next
     }
 
-    /// Least times from the capture's place to both ends and back.
+    /// Least times from the capture point to both ends and back.
     pub(super) fn least(&self) -> [Option<u64>; 2] {
         let mut least = [None; 2];
         for said in &self.said {

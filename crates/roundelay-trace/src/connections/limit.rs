@@ -50,8 +50,8 @@ pub(super) const ROUND: u64 = 100_000_000;
 /// between them.
 const FARTHEST: usize = 1024;
 const STEPS: u64 = 500_000;
-/// Packets that are held against these distances: what so many do not tell, more do not either.
-const MOST_PLACED: u16 = 4096;
+/// Packets that are compared with these distances: what so many do not tell, more do not either.
+const MOST_COMPARED: u16 = 4096;
 
 /// A wait that tells a queue, and one of which jitter is no part, nanoseconds.
 const WAIT: u64 = 2_000_000;
@@ -107,7 +107,7 @@ pub(super) struct Evidence {
     /// Packets that follow an acknowledgement at each distance, if that is not known, and how many
     /// packets were tried. Distances farther than any acknowledgement was are not there.
     distances: Vec<u16>,
-    placed: u16,
+    compared: u16,
     /// From the first packet on that filled the receiver's window: packets that did, and those that did
     /// not; and the largest window that was full.
     full: u64,
@@ -268,10 +268,10 @@ impl Evidence {
     /// Counts the packet at each distance of which an acknowledgement lies less than two steps
     /// beyond.
     fn count_distances(&mut self, now: u64, heard: &Heard) {
-        if self.placed == MOST_PLACED {
+        if self.compared == MOST_COMPARED {
             return;
         }
-        self.placed += 1;
+        self.compared += 1;
         let mut free = 0;
         for (at, ..) in heard.iter().rev() {
             let distance = (now.saturating_sub(*at) / STEPS) as usize;
@@ -295,7 +295,7 @@ impl Evidence {
         }
     }
 
-    /// A time from the capture's place to the receiver and back.
+    /// A time from the capture point to the receiver and back.
     pub(super) fn count_round_trip(&mut self, now: u64, nanos: u64) {
         let micros = u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
         let round = now / ROUND;
@@ -310,20 +310,20 @@ impl Evidence {
     /// one stands out: the time to the sender and back. To a step.
     pub(super) fn distance(&self) -> Option<u64> {
         let (distance, most) = best(&self.distances)?;
-        let packets = f64::from(self.placed);
+        let packets = f64::from(self.compared);
         let sum: u64 = self.distances.iter().map(|count| u64::from(*count)).sum();
         let chance = sum as f64 / FARTHEST as f64 / packets;
         let part = f64::from(most) / packets;
-        let is_clear = u64::from(self.placed) >= TELLING && beyond(part, chance) > CLOCKED;
+        let is_clear = u64::from(self.compared) >= TELLING && beyond(part, chance) > CLOCKED;
         // A regular stream has one distance after the other.
         let mut near = Vec::new();
         let mut is_alone = true;
-        for (place, count) in self.distances.iter().enumerate() {
+        for (index, count) in self.distances.iter().enumerate() {
             if f64::from(*count) < ALIKE * f64::from(most) {
                 continue;
             }
-            is_alone &= place.abs_diff(distance) <= 2;
-            near.push(place as u64);
+            is_alone &= index.abs_diff(distance) <= 2;
+            near.push(index as u64);
         }
         let sum: u64 = near.iter().sum();
         let middle = sum * STEPS / near.len() as u64 + STEPS / 2;
@@ -458,12 +458,12 @@ fn beyond(part: f64, chance: f64) -> f64 {
     (part - chance) / (1.0 - chance).max(1e-9)
 }
 
-/// The place of the largest number, the first one of several.
+/// The index of the largest number, the first one of several.
 fn best(counts: &[u16]) -> Option<(usize, u16)> {
     let mut best = None;
-    for (place, count) in counts.iter().enumerate() {
+    for (index, count) in counts.iter().enumerate() {
         if best.is_none_or(|(_, most)| *count > most) {
-            best = Some((place, *count));
+            best = Some((index, *count));
         }
     }
     best

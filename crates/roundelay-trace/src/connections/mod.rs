@@ -111,7 +111,7 @@ pub struct Connection {
     pub seen: [bool; 2],
     /// Whether packets of the client, and of the server, go over the chosen direction of the link.
     pub over: [bool; 2],
-    /// Smallest time from the capture's place to the client and back, and to the server and back,
+    /// Smallest time from the capture point to the client and back, and to the server and back,
     /// of this connection.
     pub round_trips: [Option<Duration>; 2],
     /// Bytes of data in the longest segment of each end.
@@ -147,14 +147,14 @@ impl Connection {
 
     /// Where the client and the server are: a host, or behind the link the host's network, because
     /// hosts behind the link count together ([`Applications::round_trips`]).
-    fn places(&self) -> [Place; 2] {
+    fn locations(&self) -> [Location; 2] {
         let [client, server] = [self.client.ip(), self.server.ip()];
         match self.over {
             // Only the server's packets go over the link, so the client is behind it.
-            [false, true] => [Place::Network(network(client)), Place::Host(server)],
+            [false, true] => [Location::Network(network(client)), Location::Host(server)],
             // Only the client's do, so the server is.
-            [true, false] => [Place::Host(client), Place::Network(network(server))],
-            _ => [Place::Host(client), Place::Host(server)],
+            [true, false] => [Location::Host(client), Location::Network(network(server))],
+            _ => [Location::Host(client), Location::Host(server)],
         }
     }
 }
@@ -224,22 +224,26 @@ impl Applications {
         self
     }
 
-    /// The smallest round trip of each connection: from the capture's place to one end and to the
+    /// The smallest round trip of each connection: from the capture point to one end and to the
     /// other. Behind the link all hosts of a network count together, because the link's queue makes
     /// every round trip of a busy host too long; on the other side each host counts alone.
     pub fn round_trips(&self) -> Vec<Option<Duration>> {
-        let mut least: HashMap<Place, Duration> = HashMap::new();
+        let mut least: HashMap<Location, Duration> = HashMap::new();
         for connection in &self.connections {
-            for (place, measured) in connection.places().into_iter().zip(connection.round_trips) {
+            for (location, measured) in connection
+                .locations()
+                .into_iter()
+                .zip(connection.round_trips)
+            {
                 if let Some(measured) = measured {
-                    let known = least.entry(place).or_insert(measured);
+                    let known = least.entry(location).or_insert(measured);
                     *known = measured.min(*known);
                 }
             }
         }
         let mut found = Vec::with_capacity(self.connections.len());
         for connection in &self.connections {
-            let parts = connection.places().map(|place| least.get(&place));
+            let parts = connection.locations().map(|location| least.get(&location));
             found.push(match parts {
                 [Some(one), Some(other)] => Some(*one + *other),
                 _ => None,
@@ -251,7 +255,7 @@ impl Applications {
 
 /// Where an end of a connection is. A host may have the address of its network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum Location {
     Host(IpAddr),
     Network(IpAddr),
 }

@@ -74,11 +74,11 @@ fn read_options(mut options: &[u8], told: &mut Acknowledgement) -> bool {
             return false;
         };
         let (numbers, odd) = value.as_chunks::<4>();
-        let number = |place: usize| u32::from_be_bytes(numbers[place]);
+        let number = |index: usize| u32::from_be_bytes(numbers[index]);
         match (*kind, numbers.len()) {
             (BLOCKS, 2 | 4 | 6 | 8) if odd.is_empty() => {
-                for (place, block) in told.blocks.iter_mut().take(numbers.len() / 2).enumerate() {
-                    *block = (number(2 * place), number(2 * place + 1));
+                for (index, block) in told.blocks.iter_mut().take(numbers.len() / 2).enumerate() {
+                    *block = (number(2 * index), number(2 * index + 1));
                 }
             }
             (TIMESTAMPS, 2) if odd.is_empty() => told.timestamps = Some((number(0), number(1))),

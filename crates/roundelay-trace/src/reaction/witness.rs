@@ -32,7 +32,7 @@ pub struct Arrived {
     /// Whether its position among the flow's packets counts as order. It does not always, because a
     /// simulation may send an end's data and its acknowledgements as two flows, which overtake each
     /// other.
-    pub has_place: bool,
+    pub has_position: bool,
 }
 
 /// What a flow offered.
@@ -127,7 +127,7 @@ impl Witness {
             len,
             ecn,
             is_bare,
-            has_place,
+            has_position,
         } = packet;
         let offer = Offer {
             len,
@@ -136,7 +136,7 @@ impl Witness {
             is_bare,
         };
         let mut note = self.meters.offer(now, flow, offer);
-        note.has_place = has_place;
+        note.has_position = has_position;
         self.notes.insert(number, (flow, note));
         let backlog = self.meters.ideal_backlog(flow);
         let asked = &mut self.asked[flow.index()];

@@ -49,7 +49,7 @@ impl FlowKind {
 pub(crate) struct Aggregate {
     pub(crate) entity: Entity,
     /// Vacated memberships count until the aggregate's start time has reached this value.
-    places_until: VirtualTime,
+    vacancies_until: VirtualTime,
     /// A byte's virtual time for the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
     /// The flow with the turn, in a ring of backlogged flows. `NONE` if the aggregate is idle.
@@ -137,7 +137,7 @@ impl Aggregate {
     }
 
     /// Bytes are charged over all memberships, vacated ones included.
-    fn set_places(&mut self, members: u32, left: u32) {
+    fn set_memberships(&mut self, members: u32, left: u32) {
         (self.members, self.left) = (members as u8, left as u8);
         self.byte_time =
             (u64::from(self.entity.byte_time()) << 16).div_ceil((members + left).max(1).into());
@@ -213,14 +213,14 @@ impl Aggregates {
             },
         );
         if self.at(number).left > 0 {
-            self.let_places_go(number);
+            self.end_vacancies(number);
         }
     }
 
     /// The aggregate has lost its last packet without being served.
     pub(crate) fn withdraw(&mut self, number: u32) {
         self.groups.withdraw(number as usize);
-        self.let_places_go(number);
+        self.end_vacancies(number);
     }
 
     /// Admits a flow. Returns the number of the aggregate.
@@ -240,21 +240,22 @@ impl Aggregates {
     pub(crate) fn leave(&mut self, number: u32, most: u32) {
         let aggregate = self.at_mut(number);
         aggregate.left += 1;
-        aggregate.places_until = aggregate.entity.time.plus(aggregate.span());
+        aggregate.vacancies_until = aggregate.entity.time.plus(aggregate.span());
         self.resize(number, -1, most);
-        self.let_places_go(number);
+        self.end_vacancies(number);
     }
 
     /// Drops vacated memberships once the aggregate is idle or has been served far enough. Their
     /// weight counts until V has reached the finish time of their service.
     #[cold]
-    fn let_places_go(&mut self, number: u32) {
+    fn end_vacancies(&mut self, number: u32) {
         let aggregate = self.at_mut(number);
-        if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.time) {
+        if !aggregate.is_backlogged() || !aggregate.vacancies_until.is_after(aggregate.entity.time)
+        {
             let weight = aggregate.weight;
             let left = aggregate.left;
             let finish = aggregate.finish();
-            aggregate.set_places(aggregate.members(), 0);
+            aggregate.set_memberships(aggregate.members(), 0);
             self.groups.change_weight(
                 FlowId(number),
                 u32::from(weight) * u32::from(left),
@@ -300,8 +301,8 @@ impl Aggregates {
             .chain(self.open.range((kind, 0)..first));
         let mut open = by_turns.map(|(_, number)| *number).take(MOST_ASKED);
         let last = open.clone().last()?;
-        let with_place = open.clone().find(|number| self.at(*number).left > 0);
-        let taking = with_place.or_else(|| open.find(|number| !self.at(*number).is_late(now)));
+        let with_vacancy = open.clone().find(|number| self.at(*number).left > 0);
+        let taking = with_vacancy.or_else(|| open.find(|number| !self.at(*number).is_late(now)));
         self.asked = taking.unwrap_or(last);
         taking
     }
@@ -317,7 +318,7 @@ impl Aggregates {
         entity.set(weight.into(), max_packet_len, 0);
         Aggregate {
             entity,
-            places_until: now,
+            vacancies_until: now,
             byte_time: 0,
             turn: NONE,
             max_packet_len,
@@ -331,7 +332,7 @@ impl Aggregates {
     /// open and free aggregates.
     pub(crate) fn resize(&mut self, number: u32, by: i32, most: u32) {
         let aggregate = self.at_mut(number);
-        aggregate.set_places(
+        aggregate.set_memberships(
             aggregate.members().saturating_add_signed(by),
             aggregate.left.into(),
         );
@@ -352,7 +353,7 @@ impl Aggregates {
     /// 1. The groups hold the backlogged aggregates (`Groups::check`).
     /// 2. An aggregate never exceeds its capacity. It is open with flows and room for more, and
     ///    free without flows.
-    /// 7. Vacated memberships belong to a backlogged aggregate not yet served to `places_until`.
+    /// 7. Vacated memberships belong to a backlogged aggregate not yet served to `vacancies_until`.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
         self.groups
             .check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));
@@ -373,7 +374,7 @@ impl Aggregates {
                 *members == 0,
                 "invariant 2: free"
             );
-            let counts = backlogged && aggregate.places_until.is_after(aggregate.entity.time);
+            let counts = backlogged && aggregate.vacancies_until.is_after(aggregate.entity.time);
             assert!(aggregate.left == 0 || counts, "invariant 7");
         }
     }

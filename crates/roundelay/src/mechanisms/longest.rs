@@ -28,7 +28,7 @@ impl Longest {
     #[inline]
     pub(crate) fn changed(&mut self, flow: usize, bytes: u64) {
         if let Some(index) = &mut self.index {
-            place(index, flow, bytes);
+            set_key(index, flow, bytes);
         }
     }
 
@@ -45,7 +45,7 @@ impl Longest {
             let mut index = Box::<Heap<u64>>::default();
             for (flow, bytes) in backlogs.enumerate() {
                 index.make_room(flow + 1);
-                place(&mut index, flow, bytes);
+                set_key(&mut index, flow, bytes);
             }
             index
         };
@@ -57,7 +57,7 @@ impl Longest {
 }
 
 #[inline(never)]
-fn place(index: &mut Heap<u64>, flow: usize, bytes: u64) {
+fn set_key(index: &mut Heap<u64>, flow: usize, bytes: u64) {
     match (index.key(flow), bytes) {
         (_, 0) => index.remove(flow),
         (None, bytes) => index.insert(flow, !bytes),

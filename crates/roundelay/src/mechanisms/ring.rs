@@ -736,7 +736,7 @@ mod tests {
         /// Two packets pushed into two queues at once leave in the order given by rounds and
         /// positions.
         #[test]
-        fn rounds_and_places_tell_who_is_served_sooner(
+        fn rounds_and_positions_tell_who_is_served_sooner(
             (quantum, weights) in (1u32..3000, [1u32..4, 1..4, 1..4]),
             steps in prop::collection::vec((0usize..3, prop::option::weighted(0.6, 0u32..1600)), 0..60),
             (one, two) in (0u32..1600, 0u32..1600),

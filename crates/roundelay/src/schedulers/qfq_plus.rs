@@ -65,7 +65,7 @@
 //! - A flow whose longest packet has been lowered stays among flows with longer packets until the
 //!   waiting packets have left, because a budget must always cover the next packet.
 //! - Flows that come and go must not reduce an aggregate's lag. So a new flow joins an aggregate
-//!   that is not late, or a new one, and a leaving flow keeps its place reserved for a while
+//!   that is not late, or a new one, and a leaving flow keeps its membership reserved for a while
 //!   (`mechanisms/aggregates.rs`).
 //! - A reconfigured flow with packets stays in its aggregate for one more packet, so that settings
 //!   do not cost a flow its turn.

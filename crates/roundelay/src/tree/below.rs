@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::asleep::{Asleep, Wake};
 use super::class::Class;
-use super::config::{Config, Node, Placed, ROOT};
+use super::config::{Config, Node, PlanEntry, ROOT};
 use super::shaper::{Offer, Shaper};
 use super::stand_in::StandIn;
 use crate::buffer::Buffer;
@@ -103,15 +103,13 @@ impl<T, L: Scheduler<T>> Leaf<T, L> {
 impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// The node whose scheduler orders this one's packets.
     pub(super) fn parent(&self, number: usize) -> usize {
-        self.plan
-            .placed(number)
-            .map_or(ROOT, |placed| placed.server)
+        self.plan.entry(number).map_or(ROOT, |entry| entry.server)
     }
 
     pub(super) fn flow_of(&self, number: usize) -> FlowId {
         self.plan
-            .placed(number)
-            .map_or(FlowId::default(), |placed| placed.flow)
+            .entry(number)
+            .map_or(FlowId::default(), |entry| entry.flow)
     }
 
     pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
@@ -303,12 +301,12 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// on the way.
     pub(super) fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
         loop {
-            let Placed {
+            let PlanEntry {
                 node,
                 flow,
                 longest,
                 ..
-            } = self.plan.placed(number)?;
+            } = self.plan.entry(number)?;
             let (len, slack, deadline) = self.next_of(number)?;
             if len <= *longest {
                 let arrival = self.now;

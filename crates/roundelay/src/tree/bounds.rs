@@ -1,7 +1,7 @@
 //! Guarantees for a tree's leaves, whatever the other classes do: by the classes' shares, by
 //! `hfsc`'s service curves, by `htb`'s rates. The proofs are in `tree.rs` and docs/bounds.md.
 
-use super::config::{Config, Placed, ROOT};
+use super::config::{Config, PlanEntry, ROOT};
 use super::{TreeError, hfsc};
 use crate::guarantees::{Bound, Guarantees, LeastService, Share};
 use crate::schedulers::AnyDiscipline;
@@ -61,9 +61,9 @@ impl Config {
     /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent. For the root's children, alpha(n)
     /// alone.
     fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
-        let Placed { parent, .. } = *self.placed(number)?;
+        let PlanEntry { parent, .. } = *self.entry(number)?;
         let share = self.share(number, rate);
-        let class = self.placed(parent)?;
+        let class = self.entry(parent)?;
         let own = class.node.spec.discipline.guarantees(&share).b_wfi?.value;
         if parent == ROOT {
             return Some(own);
@@ -77,7 +77,7 @@ impl Config {
     /// A node's share in its parent.
     fn share(&self, number: usize, rate: Rate) -> Share {
         let own = self.flow_config(number);
-        let parent = self.placed(number).map_or(ROOT, |placed| placed.parent);
+        let parent = self.entry(number).map_or(ROOT, |entry| entry.parent);
         let mut share = Share {
             weight: own.weight,
             total_weight: 0,
@@ -104,7 +104,7 @@ impl Config {
     /// root has another discipline, or a class in between has, or the classes together are promised
     /// more than the link has.
     fn least_service(&self, number: usize, link: Rate) -> Option<Bound<LeastService>> {
-        if self.placed(number)?.server != ROOT {
+        if self.entry(number)?.server != ROOT {
             return None;
         }
         let of = &self.node(number)?.service;

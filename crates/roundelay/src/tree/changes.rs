@@ -135,14 +135,14 @@ impl<T: Send> Tree<T> {
                 None => Ok(()),
             };
         }
-        if let Some(placed) = plan.placed(number)
-            && let Some(above) = plan.placed(placed.parent)
+        if let Some(entry) = plan.entry(number)
+            && let Some(above) = plan.entry(entry.parent)
         {
             config::check_service(node, &above.node.spec.discipline)?;
-            if placed.is_inner {
+            if entry.is_inner {
                 config::check_inner(node)?;
             }
-            if placed.is_inner && of_classes(&node.spec.discipline).is_none() {
+            if entry.is_inner && of_classes(&node.spec.discipline).is_none() {
                 let discipline = above.node.spec.discipline.name();
                 let error = ConfigError::OtherDiscipline { discipline };
                 return Err(setting(&node.name, error));
@@ -178,7 +178,7 @@ impl<T: Send> Tree<T> {
             });
             self.below.listen(number);
         }
-        let Some(placed) = self
+        let Some(entry) = self
             .below
             .plan
             .nodes
@@ -188,7 +188,7 @@ impl<T: Send> Tree<T> {
             return;
         };
         let priority = node.priority;
-        let before = core::mem::replace(&mut placed.node, node).priority;
+        let before = core::mem::replace(&mut entry.node, node).priority;
         self.below.plan.find_longest();
         if priority != before && number != ROOT && !self.below.plan.is_inner(number) {
             self.enter_anew(number, priority);
@@ -268,8 +268,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn flow_config(&self, number: usize) -> FlowConfig {
         self.below
             .plan
-            .placed(number)
-            .map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
+            .entry(number)
+            .map_or(FlowConfig::DEFAULT, |entry| entry.node.flow_config())
     }
 
     fn set_flow_config(&mut self, number: usize, config: FlowConfig) -> Result<(), ConfigError> {
@@ -295,8 +295,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                         ..config
                     },
                 )?;
-                if let Some(placed) = &mut self.below.plan.nodes[number] {
-                    placed.node.max_packet_len = len;
+                if let Some(entry) = &mut self.below.plan.nodes[number] {
+                    entry.node.max_packet_len = len;
                 }
             }
             number = self.below.plan.above(number);

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::config::{NONE, Placed, ROOT};
+use super::config::{NONE, PlanEntry, ROOT};
 use super::stand_in::StandIn;
 use crate::config::ConfigError;
 use crate::control::Footprint;
@@ -60,20 +60,20 @@ impl<I: Scheduler<StandIn>> Class<I> {
     pub(super) fn adopt(
         &mut self,
         number: usize,
-        placed: &Placed,
+        entry: &PlanEntry,
         way: &[(u32, Service)],
     ) -> Result<(), ConfigError> {
         self.scheduler
-            .set_flow(placed.flow, placed.node.flow_config())?;
+            .set_flow(entry.flow, entry.node.flow_config())?;
         if !way.is_empty() {
-            self.scheduler.set_class(placed.flow, way)?;
+            self.scheduler.set_class(entry.flow, way)?;
         }
-        let flow = placed.flow.index();
+        let flow = entry.flow.index();
         self.children
             .resize(self.children.len().max(flow + 1), Child::ABSENT);
         self.children[flow] = Child {
             node: number as u32,
-            priority: placed.node.priority,
+            priority: entry.node.priority,
             holds_place: false,
         };
         Ok(())

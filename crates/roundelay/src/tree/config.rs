@@ -81,7 +81,7 @@ impl Node {
 
 /// A node with its position in the tree.
 #[derive(Debug, Clone)]
-pub(super) struct Placed {
+pub(super) struct PlanEntry {
     pub(super) node: Node,
     /// The root is its own parent.
     pub(super) parent: usize,
@@ -118,7 +118,7 @@ pub(super) struct Placed {
 #[derive(Debug, Clone)]
 pub struct Config {
     /// By number. None for a removed node.
-    pub(super) nodes: Vec<Option<Placed>>,
+    pub(super) nodes: Vec<Option<PlanEntry>>,
     default_leaf: Option<usize>,
     /// Each flow's leaf. [`NONE`] for the default one.
     flows: Vec<u32>,
@@ -133,7 +133,7 @@ impl Default for Config {
         };
         let root = Node::new("root", spec(AnyDiscipline::Wf2qPlus(wf2q_plus::Config)));
         let mut config = Self {
-            nodes: alloc::vec![Some(Placed::root(root))],
+            nodes: alloc::vec![Some(PlanEntry::root(root))],
             default_leaf: None,
             flows: Vec::new(),
         };
@@ -147,7 +147,7 @@ impl Default for Config {
     }
 }
 
-impl Placed {
+impl PlanEntry {
     const fn root(node: Node) -> Self {
         let longest = FlowConfig::MAX_PACKET_LEN;
         Self {
@@ -177,7 +177,7 @@ impl Config {
             return Err(problem(&root.name, Problem::NoClassOf { discipline }));
         }
         Ok(Self {
-            nodes: alloc::vec![Some(Placed::root(root))],
+            nodes: alloc::vec![Some(PlanEntry::root(root))],
             default_leaf: None,
             flows: Vec::new(),
         })
@@ -277,7 +277,7 @@ impl Config {
             let parent = parent.to_owned();
             return Err(problem(&node.name, Problem::UnknownParent { parent }));
         };
-        let above = match self.placed(parent_number) {
+        let above = match self.entry(parent_number) {
             Some(above) if above.is_class => above,
             _ => return Err(problem(&node.name, Problem::ParentIsLeaf)),
         };
@@ -311,7 +311,7 @@ impl Config {
             let parent = parent.to_owned();
             return Err(problem(&node.name, Problem::NotTaken { parent }));
         }
-        let placed = Placed {
+        let entry = PlanEntry {
             node,
             parent: parent_number,
             server,
@@ -326,7 +326,7 @@ impl Config {
         if number == self.nodes.len() {
             self.nodes.push(None);
         }
-        self.nodes[number] = Some(placed);
+        self.nodes[number] = Some(entry);
         self.find_longest();
         Ok(number)
     }
@@ -341,11 +341,11 @@ impl Config {
             return Err(problem(name, Problem::IsRoot));
         }
         let mut gone = Vec::new();
-        for (candidate, placed) in self.nodes.iter().enumerate() {
-            if let Some(placed) = placed
+        for (candidate, entry) in self.nodes.iter().enumerate() {
+            if let Some(entry) = entry
                 && self.path(candidate).any(|node| node == number)
             {
-                gone.push((Reverse(placed.depth), candidate));
+                gone.push((Reverse(entry.depth), candidate));
             }
         }
         gone.sort_by_key(|(depth, _)| *depth);
@@ -377,8 +377,8 @@ impl Config {
                 // longer than it.
                 longest = longest.min(self.longest_below(self.above(node)));
             }
-            if let Some(placed) = &mut self.nodes[number] {
-                placed.longest = longest;
+            if let Some(entry) = &mut self.nodes[number] {
+                entry.longest = longest;
             }
         }
     }
@@ -409,22 +409,22 @@ impl Config {
     }
 
     #[inline]
-    pub(super) fn placed(&self, number: usize) -> Option<&Placed> {
+    pub(super) fn entry(&self, number: usize) -> Option<&PlanEntry> {
         self.nodes.get(number)?.as_ref()
     }
 
     /// A node's parent.
     pub(super) fn above(&self, number: usize) -> usize {
-        self.placed(number).map_or(ROOT, |placed| placed.parent)
+        self.entry(number).map_or(ROOT, |entry| entry.parent)
     }
 
     /// Whether the node is an inner class of another node's scheduler.
     pub(super) fn is_inner(&self, number: usize) -> bool {
-        self.placed(number).is_some_and(|placed| placed.is_inner)
+        self.entry(number).is_some_and(|entry| entry.is_inner)
     }
 
     pub(super) fn node(&self, number: usize) -> Option<&Node> {
-        Some(&self.placed(number)?.node)
+        Some(&self.entry(number)?.node)
     }
 
     pub(super) fn number(&self, name: &str) -> Option<usize> {
@@ -438,7 +438,7 @@ impl Config {
         let Some(number) = self.number(name) else {
             return Err(problem(name, Problem::Unknown));
         };
-        if self.placed(number).is_some_and(|placed| placed.is_class) {
+        if self.entry(number).is_some_and(|entry| entry.is_class) {
             return Err(problem(name, Problem::IsClass));
         }
         Ok(number)
@@ -446,8 +446,8 @@ impl Config {
 
     pub(super) fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
         (ROOT + 1..self.nodes.len()).filter(move |number| {
-            let placed = self.placed(*number);
-            placed.is_some_and(|placed| placed.parent == parent)
+            let entry = self.entry(*number);
+            entry.is_some_and(|entry| entry.parent == parent)
         })
     }
 
@@ -456,7 +456,7 @@ impl Config {
         let mut next = number;
         core::iter::from_fn(move || {
             let number = next;
-            next = self.placed(number)?.parent;
+            next = self.entry(number)?.parent;
             (number != ROOT).then_some(number)
         })
     }
@@ -466,13 +466,13 @@ impl Config {
     pub(super) fn way(&self, number: usize) -> Vec<(u32, Service)> {
         let mut way = Vec::new();
         for number in self.path(number) {
-            let Some(placed) = self.placed(number) else {
+            let Some(entry) = self.entry(number) else {
                 break;
             };
-            if placed.node.service == Service::Shared || (!way.is_empty() && !placed.is_inner) {
+            if entry.node.service == Service::Shared || (!way.is_empty() && !entry.is_inner) {
                 break;
             }
-            way.push((number as u32, placed.node.service));
+            way.push((number as u32, entry.node.service));
         }
         way
     }
@@ -480,15 +480,15 @@ impl Config {
     /// The nodes whose packets a server's scheduler orders.
     pub(super) fn served_by(&self, server: usize) -> impl Iterator<Item = usize> {
         (ROOT + 1..self.nodes.len()).filter(move |number| {
-            let placed = self.placed(*number);
-            placed.is_some_and(|placed| placed.server == server && !placed.is_inner)
+            let entry = self.entry(*number);
+            entry.is_some_and(|entry| entry.server == server && !entry.is_inner)
         })
     }
 
     fn free_flow(&self, server: usize) -> FlowId {
         let mut taken = Vec::new();
         for child in self.served_by(server) {
-            taken.extend(self.placed(child).map(|placed| placed.flow));
+            taken.extend(self.entry(child).map(|entry| entry.flow));
         }
         taken.sort_unstable();
         let mut flow = FlowId(0);

@@ -45,7 +45,7 @@ mod curve;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use self::curve::{Placed, Work, begin_of, tick_at};
+use self::curve::{AnchoredCurve, Work, begin_of, tick_at};
 pub(super) use self::curve::{TICK, kept};
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
@@ -87,8 +87,8 @@ impl Discipline for Config {
 struct RealTime {
     /// c: work done by this criterion.
     done: Work,
-    deadlines: Placed,
-    eligibility: Placed,
+    deadlines: AnchoredCurve,
+    eligibility: AnchoredCurve,
     /// Of the head packet.
     eligible_at: u64,
     deadline: u64,
@@ -99,11 +99,11 @@ struct RealTime {
 struct Sharing {
     /// w: work done by either criterion.
     done: Work,
-    virtual_times: Placed,
+    virtual_times: AnchoredCurve,
     virtual_time: u64,
     /// Added to the curve's virtual time since the class was passed over for its upper limit.
     adjusted: u64,
-    limits: Placed,
+    limits: AnchoredCurve,
     /// When the class's own upper limit allows its next packet.
     own_fit: u64,
     /// When this limit and those of some child below allow a packet.
@@ -645,7 +645,7 @@ impl<T> Hfsc<T> {
         if let Some(curve) = settings.rt
             && (is_new || before.rt != settings.rt)
         {
-            real_time.deadlines = Placed::new(&curve, now, real_time.done);
+            real_time.deadlines = AnchoredCurve::new(&curve, now, real_time.done);
             real_time.eligibility = real_time.deadlines;
             if curve.is_convex() {
                 real_time.eligibility = real_time.eligibility.without_first_piece();
@@ -655,12 +655,12 @@ impl<T> Hfsc<T> {
             && (is_new || before.ls != settings.ls)
         {
             let at = sharing.virtual_time.saturating_sub(sharing.adjusted);
-            sharing.virtual_times = Placed::new(&curve, at, sharing.done);
+            sharing.virtual_times = AnchoredCurve::new(&curve, at, sharing.done);
         }
         if before.ul != settings.ul || is_new {
             sharing.own_fit = 0;
             if let Some(curve) = settings.ul {
-                sharing.limits = Placed::new(&curve, now, sharing.done);
+                sharing.limits = AnchoredCurve::new(&curve, now, sharing.done);
                 sharing.own_fit = sharing.limits.time_of(sharing.done);
             }
         }

@@ -107,17 +107,17 @@ impl<T, I: Scheduler<StandIn>> Shaper<T, I> {
 impl Config {
     /// How a class offers its packets, if it is a shaper below the root.
     pub(super) fn offer_of(&self, number: usize) -> Option<Offer> {
-        let placed = self.placed(number)?;
-        if number == ROOT || !placed.is_class || placed.is_inner {
+        let entry = self.entry(number)?;
+        if number == ROOT || !entry.is_class || entry.is_inner {
             return None;
         }
-        let is_peeked = self.is_bucket_asked_late(placed.server);
-        match &placed.node.spec.discipline {
+        let is_peeked = self.is_bucket_asked_late(entry.server);
+        match &entry.node.spec.discipline {
             AnyDiscipline::Tbf(_) => Some(Offer::OfChild),
             AnyDiscipline::Htb(_) | AnyDiscipline::Hfsc(_) if is_peeked => Some(Offer::Peeked),
             AnyDiscipline::Htb(_) | AnyDiscipline::Hfsc(_) => {
                 let root = &self.node(ROOT)?.spec.discipline;
-                let in_turn = placed.server == ROOT && matches!(root, AnyDiscipline::Priority(_));
+                let in_turn = entry.server == ROOT && matches!(root, AnyDiscipline::Priority(_));
                 Some(if in_turn { Offer::InTurn } else { Offer::Ahead })
             }
             AnyDiscipline::Priority(_) if is_peeked => Some(Offer::First),
@@ -130,11 +130,11 @@ impl Config {
     /// Whether this is a token bucket whose next packet no class above knows before it leaves: the
     /// root, or right below a root of `priority`, which reads no lengths.
     fn is_bucket_asked_late(&self, number: usize) -> bool {
-        let (Some(placed), Some(root)) = (self.placed(number), self.node(ROOT)) else {
+        let (Some(entry), Some(root)) = (self.entry(number), self.node(ROOT)) else {
             return false;
         };
         let is_late = number == ROOT || matches!(root.spec.discipline, AnyDiscipline::Priority(_));
-        let is_bucket = matches!(placed.node.spec.discipline, AnyDiscipline::Tbf(_));
-        is_bucket && is_late && placed.server == ROOT
+        let is_bucket = matches!(entry.node.spec.discipline, AnyDiscipline::Tbf(_));
+        is_bucket && is_late && entry.server == ROOT
     }
 }

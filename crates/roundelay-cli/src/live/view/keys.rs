@@ -160,10 +160,10 @@ fn slower(rate: u64) -> u64 {
 }
 
 /// The discipline that comes so many steps after a queue's own.
-fn other_queue(now: &str, places: usize) -> QueueText {
+fn other_queue(now: &str, steps: usize) -> QueueText {
     let name = now.split(' ').next().unwrap_or_default();
-    let place = QUEUES.iter().position(|queue| *queue == name);
-    let next = place.map_or(0, |place| (place + places) % QUEUES.len());
+    let index = QUEUES.iter().position(|queue| *queue == name);
+    let next = index.map_or(0, |index| (index + steps) % QUEUES.len());
     QueueText::Discipline(QUEUES[next].to_owned())
 }
 

@@ -13,7 +13,7 @@ use roundelay::{Duration, FlowConfig};
 use toml::Value;
 
 use super::{Experiment, Failed, Outcome, all_within, columns, seed_of_queue, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 use link::Link;
 use plan::{Cell, Column};
 use sources::Sources;

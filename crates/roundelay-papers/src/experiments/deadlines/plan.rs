@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::experiments::written::{list, read, some};
 use crate::experiments::{Failed, columns, within};
-use crate::places::Wrong;
+use crate::locations::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]

@@ -174,7 +174,7 @@ impl Attributes {
         }
     }
 
-    fn place(&self) -> Result<Option<Coordinates>, Fault> {
+    fn coordinates(&self) -> Result<Option<Coordinates>, Fault> {
         match (self.latitude, self.longitude) {
             (Some(latitude), Some(longitude)) => Coordinates::new(latitude, longitude).map(Some),
             _ => Ok(None),
@@ -230,7 +230,7 @@ impl Zoo {
             }
             graph.nodes.push(Node {
                 name,
-                place: attributes.place().map_err(on_line)?,
+                coordinates: attributes.coordinates().map_err(on_line)?,
                 is_host: false,
             });
         }

@@ -154,7 +154,7 @@ fn the_authors_files_have_hosts() {
 
 /// 478.6 km from Rome to Milan.
 #[test]
-fn the_zoo_knows_places_and_speeds() {
+fn the_zoo_knows_coordinates_and_speeds() {
     for topology in [
         read(Format::Gml, GML, None).unwrap(),
         read(Format::GraphMl, GRAPHML, None).unwrap(),
@@ -319,10 +319,12 @@ fn what_is_wrong_is_said_with_its_line() {
             message
         );
     }
-    let places = GML.replace("Latitude 45.46427", "Latitude 145.46427");
+    let coordinates = GML.replace("Latitude 45.46427", "Latitude 145.46427");
     let message = "first:6: latitude 145.46427, longitude 9.18951: legal ranges are -90 to 90 and -360 to 360";
     assert_eq!(
-        read(Format::Gml, &places, None).unwrap_err().to_string(),
+        read(Format::Gml, &coordinates, None)
+            .unwrap_err()
+            .to_string(),
         message
     );
 }

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_has_eight_places_the_own_one_first() {
+    fn a_set_has_eight_buckets_the_own_one_first() {
         let buckets: Vec<_> = ways(1024 * 5 + 13).collect();
         assert_eq!(buckets, [13, 14, 15, 8, 9, 10, 11, 12]);
         assert_eq!(ways(8).next(), Some(8));

@@ -91,16 +91,16 @@ fn scaled(number: u64, factor: u64, shift: u32) -> u64 {
 
 /// What fixed point leaves of a curve, but for a byte and a tick.
 pub(crate) fn kept(curve: &Curve) -> Curve {
-    let placed = Placed::new(curve, 0, 0);
+    let anchored = AnchoredCurve::new(curve, 0, 0);
     Curve {
-        m1: placed.first.kept(),
+        m1: anchored.first.kept(),
         // A first piece is rounded up, which is worse if the second one is steeper.
         d: if curve.is_convex() {
-            Duration::from_picos(begin_of(placed.dx))
+            Duration::from_picos(begin_of(anchored.dx))
         } else {
             curve.d
         },
-        m2: placed.second.kept(),
+        m2: anchored.second.kept(),
     }
 }
 
@@ -109,7 +109,7 @@ pub(crate) const TICK: Duration = Duration::from_picos(PICOS_PER_TICK);
 
 /// A curve that begins with service `y` at tick `x`.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Placed {
+pub(super) struct AnchoredCurve {
     x: u64,
     y: Work,
     /// Length and service of the first piece.
@@ -119,7 +119,7 @@ pub(super) struct Placed {
     second: Slope,
 }
 
-impl Placed {
+impl AnchoredCurve {
     pub(super) fn new(curve: &Curve, x: u64, y: Work) -> Self {
         let [m1, m2] = curve.bytes_per_second();
         let (first, second) = (Slope::new(m1), Slope::new(m2));
@@ -261,8 +261,8 @@ mod tests {
 
     /// Slopes in fixed point are up to a byte, or a byte's ticks, too steep.
     #[test]
-    fn a_placed_curve_is_read_both_ways() {
-        let concave = Placed::new(&curve("m1 8mbit d 10ms m2 1mbit"), 5 * MS, 100);
+    fn an_anchored_curve_is_read_both_ways() {
+        let concave = AnchoredCurve::new(&curve("m1 8mbit d 10ms m2 1mbit"), 5 * MS, 100);
         for (time, bytes) in [(0, 100), (5, 100), (6, 1100), (15, 10_100), (23, 11_100)] {
             let service = concave.service_at(time * MS);
             assert!((bytes..=bytes + 1).contains(&service), "{time} ms");
@@ -270,9 +270,9 @@ mod tests {
             let right = (time * MS).max(5 * MS);
             assert!(ticks.abs_diff(right) <= 2, "{bytes}: {ticks}, not {right}");
         }
-        let flat = Placed::new(&curve("m1 8mbit d 10ms m2 0bit"), 0, 0);
+        let flat = AnchoredCurve::new(&curve("m1 8mbit d 10ms m2 0bit"), 0, 0);
         assert_eq!(flat.time_of(10_002), u64::MAX);
-        let late = Placed::new(&curve("d 10ms m2 8mbit"), 0, 0);
+        let late = AnchoredCurve::new(&curve("d 10ms m2 8mbit"), 0, 0);
         assert_eq!(late.service_at(10 * MS), 0);
         assert_eq!(late.time_of(0), 10 * MS);
         assert_eq!(late.time_of(1), 10 * MS + 15);
@@ -281,9 +281,9 @@ mod tests {
     /// A byte in a second takes as many ticks, and so does the largest rate.
     #[test]
     fn the_smallest_and_the_largest_slope_are_kept() {
-        let slow = Placed::new(&curve("m2 8bit"), 0, 0);
+        let slow = AnchoredCurve::new(&curve("m2 8bit"), 0, 0);
         assert_eq!(slow.time_of(1000), 1000 * 15_625_000);
-        let fast = Placed::new(&curve("m2 100tbit"), 0, 0);
+        let fast = AnchoredCurve::new(&curve("m2 100tbit"), 0, 0);
         assert_eq!(fast.service_at(15_625_000), 12_500_000_000_000);
     }
 
@@ -312,10 +312,10 @@ mod tests {
     #[test]
     fn rounding_decides_whether_a_convex_curve_begins_again() {
         let curve = curve("d 8ms m2 616104bit");
-        let mut placed = Placed::new(&curve, 0, 0);
-        let at = placed.time_of(3166);
-        placed.lower_to(&curve, at, 3166);
-        assert_eq!(placed.time_of(3166), at + 8 * MS);
+        let mut anchored = AnchoredCurve::new(&curve, 0, 0);
+        let at = anchored.time_of(3166);
+        anchored.lower_to(&curve, at, 3166);
+        assert_eq!(anchored.time_of(3166), at + 8 * MS);
     }
 
     /// The smaller of two curves, at every time.
@@ -335,8 +335,8 @@ mod tests {
                 (30, 11_500),
                 (80, 100),
             ] {
-                let before = Placed::new(&curve, 0, 0);
-                let fresh = Placed::new(&curve, x * MS, bytes);
+                let before = AnchoredCurve::new(&curve, 0, 0);
+                let fresh = AnchoredCurve::new(&curve, x * MS, bytes);
                 let mut lower = before;
                 lower.lower_to(&curve, x * MS, bytes);
                 for time in (x..200).map(|ms| ms * MS) {

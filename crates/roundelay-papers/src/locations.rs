@@ -71,7 +71,7 @@ pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
     let (reader, table) =
         Reader::parse("", &text).map_err(|error| Wrong::new("", error.to_string()))?;
     reader
-        .placed(&[], table, V::deserialize)
+        .take_rest_located(&[], table, V::deserialize)
         .map_err(|(span, message)| Wrong::new(reader.path_at(span.start), message))
 }
 
