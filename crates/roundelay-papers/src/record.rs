@@ -239,7 +239,7 @@ impl Record {
             texts.push(format!("{} {}", variation.identity(), variation.seeds));
         }
         texts.extend(shown(plan));
-        texts.extend(judged(plan));
+        texts.extend(judged_figures(plan));
         if self.plan == hash(texts.iter().map(String::as_str)) {
             self.plan = identity(plan, self.setting())?;
             self.seeds = (1..=variations[0].seeds).collect();
@@ -255,7 +255,7 @@ impl Record {
     /// A path of the plan does not exist.
     pub fn fits(&self, plan: &Plan) -> Result<bool, String> {
         let has_figures =
-            shown(plan).is_subset(&self.shown) && judged(plan).is_subset(&self.judged);
+            shown(plan).is_subset(&self.shown) && judged_figures(plan).is_subset(&self.judged);
         Ok(has_figures && self.plan == identity(plan, self.setting())?)
     }
 
