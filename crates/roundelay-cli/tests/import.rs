@@ -118,8 +118,8 @@ fn variables_and_interfaces_are_the_callers() {
         ),
         (
             vec!["import", "-"],
-            "tc qdisc add dev eth0 root fq_codell",
-            "standard input:1: no qdisc of Linux is called 'fq_codell' (did you mean 'fq_codel'?)",
+            "tc qdsic add dev eth0 root fq_codel",
+            "standard input:1: no object of tc is called 'qdsic' (did you mean 'qdisc'?)",
         ),
         (
             vec!["import", "nowhere.sh"],

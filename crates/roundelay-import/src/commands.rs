@@ -7,7 +7,6 @@ use roundelay::Fault;
 use roundelay::suggestion::alternatives;
 
 use crate::faults::{self, at_line};
-use crate::kinds;
 use crate::script::Call;
 
 /// Where nobody gives a `prio`, Linux gives the first filter this one, and never less than the
@@ -368,7 +367,6 @@ impl Setup {
         if kind.is_empty() {
             return Err(Fault::wanted("a kind of qdisc, such as htb or fq_codel"));
         }
-        kinds::check(&kind)?;
         device.check_parent(parent, major)?;
         let old = device
             .qdiscs
@@ -461,7 +459,6 @@ impl Setup {
         if kind.is_empty() {
             return Err(Fault::wanted("a kind of class, such as htb"));
         }
-        kinds::check(&kind)?;
         if let Some(index) = old {
             let old = &mut device.classes[index];
             old.line = line;

@@ -1,6 +1,6 @@
 //! The kinds of qdiscs that Linux has.
 
-use roundelay::Fault;
+use roundelay::suggestion::nearest;
 
 /// Names of Linux's qdiscs, those that it has no longer too, and the offloaded ones of OpenWrt's
 /// NSS builds.
@@ -63,21 +63,15 @@ const KINDS: [&str; 56] = [
     "teql",
 ];
 
-/// Refuses a kind that is nearly one of Linux's, because it is mistyped. Any other unknown kind may
-/// be a module of the user's own, or of a kernel after this list.
-pub(crate) fn check(kind: &str) -> Result<(), Fault> {
+/// The qdisc of Linux that was probably meant by a kind that Linux does not have. The kind may also
+/// be a module of the user's own, because tc takes any name.
+pub(crate) fn meant(kind: &str) -> Option<&'static str> {
     // teql's names end with the number of its interface.
     let name = kind.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if KINDS.contains(&kind) || name == "teql" {
-        return Ok(());
+        return None;
     }
-    let fault = Fault::unknown(kind, &KINDS, |meant| {
-        format!("no qdisc of Linux is called '{kind}'{meant}")
-    });
-    if fault.meant().is_some() {
-        return Err(fault);
-    }
-    Ok(())
+    nearest(kind, KINDS.iter().copied())
 }
 
 #[cfg(test)]
@@ -89,27 +83,18 @@ mod tests {
     fn linux_has_what_disciplines_say_that_it_has() {
         for discipline in AnyDiscipline::all() {
             if let Linux::Qdisc { name, .. } = discipline.info().linux {
-                assert!(check(name).is_ok(), "{name}");
+                assert_eq!(meant(name), None, "{name}");
             }
         }
         assert!(KINDS.is_sorted());
     }
 
     #[test]
-    fn a_name_like_none_of_linux_may_be_a_module() {
-        for kind in ["my_shaper", "bpf_fq", "fq_codel_fast"] {
-            assert!(check(kind).is_ok(), "{kind}");
+    fn a_kind_that_linux_does_not_have_may_be_mistyped() {
+        assert_eq!(meant("htbb"), Some("htb"));
+        assert_eq!(meant("fq_codell"), Some("fq_codel"));
+        for kind in ["my_shaper", "bpf_fq", "teql7", "quark"] {
+            assert_eq!(meant(kind), None, "{kind}");
         }
-    }
-
-    #[test]
-    fn a_name_that_linux_does_not_have_is_data() {
-        let fault = check("htbb").expect_err("no qdisc");
-        assert_eq!((fault.given(), fault.meant()), (Some("htbb"), Some("htb")));
-        assert!(
-            fault
-                .legal()
-                .is_some_and(|legal| legal.starts_with("atm, bfifo"))
-        );
     }
 }

@@ -22,6 +22,8 @@ const DECLARING: [&str; 10] = [
 
 /// Stands for all arguments of the script.
 const ARGUMENTS: &str = "@";
+/// Stands for the variables of other files, which the script may read or set there.
+const SOURCED: &str = ".";
 
 /// The names of variables, wherever they stand in a script.
 #[derive(Debug, Default)]
@@ -52,6 +54,9 @@ impl Names {
                         self.add_counted(word);
                     }
                     self.add_read(word);
+                    if previous.is_empty() && ["source", SOURCED].contains(&word.as_str()) {
+                        self.0.insert(SOURCED.to_owned());
+                    }
                     declares |= DECLARING.contains(&word.as_str());
                     counts |= word == "let";
                     let takes_all = match word.as_str() {
@@ -69,7 +74,12 @@ impl Names {
                     counts = false;
                     previous = "";
                 }
-                Token::Here(_, text) | Token::Into(text, _) => self.add_read(text),
+                Token::Into(text, _) => self.add_read(text),
+                // It may be a script for another shell.
+                Token::Here(_, text) => {
+                    self.add_read(text);
+                    self.read(text);
+                }
                 Token::Arithmetic(text) => {
                     self.add_counted(text);
                     self.add_read(text);
@@ -112,13 +122,15 @@ impl Names {
 
     fn has(&self, name: &str) -> bool {
         let is_argument = name != "0" && name.chars().all(|letter| letter.is_ascii_digit());
-        self.0.contains(name) || (is_argument && self.0.contains(ARGUMENTS))
+        self.0.contains(SOURCED)
+            || self.0.contains(name)
+            || (is_argument && self.0.contains(ARGUMENTS))
     }
 
     /// Checks that the script has these variables.
     pub(super) fn check(&self, variables: &[(String, String)]) -> Result<(), Fault> {
         let mut known: Vec<&str> = self.0.iter().map(String::as_str).collect();
-        known.retain(|name| *name != ARGUMENTS);
+        known.retain(|name| ![ARGUMENTS, SOURCED].contains(name));
         for (name, _) in variables {
             if self.has(name) {
                 continue;

@@ -127,11 +127,12 @@ impl Machine {
         };
         let mut rest = &words[start + 1..];
         while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
-            if ["-b", "-batch"].contains(&option.as_str()) {
+            if begins("-batch", option, 2) {
                 self.batch(simple, rest.get(1))?;
                 return Ok(end);
             }
-            let takes_a_name = ["-n", "-netns", "-cf", "-conf"].contains(&option.as_str());
+            let takes_a_name =
+                begins("-netns", option, 2) || begins("-conf", option, 3) || option == "-cf";
             rest = &rest[(1 + usize::from(takes_a_name)).min(rest.len())..];
         }
         let words = rest.to_vec();
@@ -162,14 +163,28 @@ impl Machine {
             };
             self.remark(simple.line, text);
         }
+        // Words so far of a command that goes on in the next line, and the line where it begins.
+        let mut words: Vec<String> = Vec::new();
+        let mut start = None;
         for (line, text) in lines {
             let text =
                 text.map_err(|fault| at_line(line, fault.behind("a line of tc -batch: ")))?;
-            let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            let line = *start.get_or_insert(line);
+            let command = text.split('#').next().unwrap_or_default().trim_end();
+            let (command, goes_on) = match command.strip_suffix('\\') {
+                Some(command) => (command, true),
+                None => (command, false),
+            };
+            words.extend(command.split_whitespace().map(str::to_owned));
+            if goes_on {
+                continue;
+            }
+            start = None;
+            let mut words = std::mem::take(&mut words);
             if words.first().is_some_and(|word| is_tc(word)) {
                 words.remove(0);
             }
-            if words.first().is_some_and(|word| !word.starts_with('#')) {
+            if !words.is_empty() {
                 self.ran.calls.push(Call { line, words });
             }
         }
@@ -218,6 +233,11 @@ impl Machine {
             self.remark(simple.line, text);
         }
     }
+}
+
+/// Whether a word is an option of tc, of which it may be the first letters, `least` or more.
+fn begins(option: &str, word: &str, least: usize) -> bool {
+    word.len() >= least && option.starts_with(word)
 }
 
 /// How many letters the lines have.
