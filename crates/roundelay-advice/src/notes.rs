@@ -10,7 +10,7 @@ use roundelay_trace::{
     SetForward, Silence, TreeFile, Tunnel,
 };
 
-use crate::shapers::slower_than_the_link;
+use crate::shapers::slower_than_others;
 use crate::standing::{Obstacle, Standing};
 use crate::tc::FULL_PACKET;
 
@@ -140,14 +140,9 @@ pub enum Note {
         /// The link's rate.
         link: Rate,
     },
-    /// These disciplines and trees shape to clearly less than the link carries, and others use all
-    /// of it.
-    SlowerThanLink {
-        /// Each with what its shaper lets through.
-        shaped: Vec<(String, Rate)>,
-        /// The link's rate.
-        link: Rate,
-    },
+    /// These disciplines and trees shape to clearly less than another one carries, each with what
+    /// its shaper lets through.
+    ShapesToLess(Vec<(String, Rate)>),
     /// The overhead of `--link` and a cake's own are both counted.
     OverheadTwice(String),
     /// A cake that counts drops as sent, in a replay, where no sender reacts to drops.
@@ -239,10 +234,9 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
-    let shaped = slower_than_the_link(comparison, options);
+    let shaped = slower_than_others(comparison, options);
     if !shaped.is_empty() {
-        let link = options.rate;
-        notes.push(Note::SlowerThanLink { shaped, link });
+        notes.push(Note::ShapesToLess(shaped));
     }
     if let Some(reaction) = &comparison.reaction {
         notes.extend(of_reaction(reaction));
@@ -721,7 +715,7 @@ mod tests {
             }
             let comparison = compare(capture(), &options, &mut ()).unwrap();
             let mut told = Vec::new();
-            for (spec, rate) in slower_than_the_link(&comparison, &options) {
+            for (spec, rate) in slower_than_others(&comparison, &options) {
                 told.push(format!("{spec} {rate}"));
             }
             told
@@ -737,9 +731,70 @@ mod tests {
             of(&["tbf rate 5mbit burst 15k limit 100", "fifo"], shaped),
             ["tbf rate 5mbit burst 15kb limit 100b 5mbit", "wan 3mbit"]
         );
-        // All shape, or leave what is usual.
-        assert!(of(&["cake bandwidth 5mbit", "cake bandwidth 4mbit"], None).is_empty());
+        // All shape, but not alike.
+        assert_eq!(
+            of(&["cake bandwidth 5mbit", "cake bandwidth 4mbit"], None),
+            ["cake bandwidth 4mbit 4mbit"]
+        );
+        assert!(
+            of(
+                &["cake bandwidth 5mbit", "tbf rate 5mbit burst 15k limit 9k"],
+                None
+            )
+            .is_empty()
+        );
+        // A tenth is usual.
         assert!(of(&["cake bandwidth 9mbit", "fifo"], None).is_empty());
+    }
+
+    /// Leaves of htb send at their rates whatever the class above has, and `rt` of hfsc is not held
+    /// by `ul`.
+    #[test]
+    fn what_a_class_lets_through_at_most() {
+        for (discipline, inner, leaf, most) in [
+            ("htb", "rate = \"1mbit\"", "rate = \"4mbit\"", Some("4mbit")),
+            (
+                "htb",
+                "rate = \"2mbit\"",
+                "rate = \"1mbit\"\nceil = \"9mbit\"",
+                Some("2mbit"),
+            ),
+            ("htb", "rate = \"3mbit\"", "rate = \"1mbit\"", Some("1mbit")),
+            (
+                "hfsc",
+                "ls = \"m2 1mbit\"",
+                "rt = \"m2 2mbit\"",
+                Some("2mbit"),
+            ),
+            (
+                "hfsc",
+                "ls = \"m2 1mbit\"\nul = \"m2 1mbit\"",
+                "rt = \"m2 4mbit\"\nls = \"m2 1mbit\"\nul = \"m2 1mbit\"",
+                Some("4mbit"),
+            ),
+            (
+                "hfsc",
+                "ls = \"m2 1mbit\"\nul = \"m2 3mbit\"",
+                "ls = \"m2 1mbit\"",
+                Some("3mbit"),
+            ),
+            ("hfsc", "ls = \"m2 1mbit\"", "ls = \"m2 1mbit\"", None),
+        ] {
+            let text = format!(
+                "[[node]]\nname = \"top\"\ndiscipline = \"{discipline}\"\n\
+                 [[node]]\nname = \"all\"\nparent = \"top\"\ndiscipline = \"{discipline}\"\n{inner}\n\
+                 [[node]]\nname = \"leaf\"\nparent = \"all\"\ndiscipline = \"fifo\"\n{leaf}\n\
+                 default = true\n"
+            );
+            let mut options = options(&["fifo"]);
+            options
+                .trees
+                .push(TreeFile::from_toml("wan.toml", &text).expect("a tree"));
+            let comparison = compare(capture(), &options, &mut ()).unwrap();
+            let told = slower_than_others(&comparison, &options);
+            let rate = told.first().map(|(_, rate)| rate.to_string());
+            assert_eq!(rate.as_deref(), most, "{discipline}: {inner}; {leaf}");
+        }
     }
 
     /// A hundred times what the link can carry is a mistake, unless in a burst.

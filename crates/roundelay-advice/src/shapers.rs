@@ -1,17 +1,18 @@
-//! Disciplines that shape, so that they carry less than the link.
+//! Disciplines that shape, so that they carry less than others that they are compared with.
 
 use roundelay::Rate;
 use roundelay::schedulers::AnyDiscipline;
+use roundelay::tree::hfsc::Curve;
 use roundelay::tree::{Config, Node, Service};
 use roundelay_trace::{Comparison, Options};
 
-/// A shaper below this part of the link's rate carries clearly less than the link. A tenth less is
-/// what people leave in front of a modem, so that the queue is here and not there.
-const USUAL: f64 = 0.9;
+/// A note tells of what carries less than this part of what another discipline carries. A tenth is
+/// a margin that a shaper in front of a modem may leave.
+const ALIKE: f64 = 0.9;
 
-/// The disciplines and trees that shape to clearly less than the link's rate, each with what its
-/// shaper lets through. Empty if none does or all do, because then the rest is compared fairly.
-pub(crate) fn slower_than_the_link(
+/// The disciplines and trees that shape to clearly less than another one carries, each with the most
+/// that its shaper lets through.
+pub(crate) fn slower_than_others(
     comparison: &Comparison,
     options: &Options,
 ) -> Vec<(String, Rate)> {
@@ -22,17 +23,18 @@ pub(crate) fn slower_than_the_link(
     for tree in &options.trees {
         rates.push(most_of_tree(tree.config()));
     }
-    let wanted = USUAL * options.rate.bits_per_second() as f64;
+    let mut fastest = 0;
+    for rate in &rates {
+        let carried = rate.unwrap_or(options.rate).min(options.rate);
+        fastest = carried.bits_per_second().max(fastest);
+    }
     let mut shaped = Vec::new();
     for (result, rate) in comparison.disciplines.iter().zip(rates) {
         if let Some(rate) = rate
-            && (rate.bits_per_second() as f64) < wanted
+            && (rate.bits_per_second() as f64) < ALIKE * fastest as f64
         {
             shaped.push((result.spec.clone(), rate));
         }
-    }
-    if shaped.len() == comparison.disciplines.len() {
-        shaped.clear();
     }
     shaped
 }
@@ -50,28 +52,69 @@ fn most_of(discipline: &AnyDiscipline) -> Option<Rate> {
 /// The most that a tree's shapers let through.
 fn most_of_tree(tree: &Config) -> Option<Rate> {
     let root = tree.nodes().next()?;
-    most_below(tree, root)
+    Rate::from_bits_per_second(Carried::by(tree, root).most?)
 }
 
-/// The most that a node lets through: no more than its parent gives it, than it shapes to, and than
-/// all of its children together.
-fn most_below(tree: &Config, node: &Node) -> Option<Rate> {
-    let given = match node.service {
-        Service::Htb(class) => Some(class.ceil.unwrap_or(class.rate)),
-        Service::Hfsc(class) => class.ul.and_then(|limit| limit.m2),
-        _ => None,
-    };
-    let own = most_of(&node.spec.discipline);
-    let children = most_of_all(tree, &tree.children_of(&node.name));
-    let rates = [given, own, children];
-    rates.into_iter().flatten().min()
+/// What a node lets through in the long run, in bits a second.
+struct Carried {
+    /// At most. None: all that the link has.
+    most: Option<u64>,
+    /// Whatever its parent has left: htb's `rate` and hfsc's `rt` of its leaves.
+    assured: u64,
 }
 
-/// The most that these nodes let through together. None if any of them does not shape.
-fn most_of_all(tree: &Config, nodes: &[&Node]) -> Option<Rate> {
-    let mut sum = 0_u64;
-    for node in nodes {
-        sum = sum.saturating_add(most_below(tree, node)?.bits_per_second());
+impl Carried {
+    fn by(tree: &Config, node: &Node) -> Self {
+        let below = Self::by_all(tree, &tree.children_of(&node.name));
+        let is_leaf = below.is_none();
+        let own = most_of(&node.spec.discipline).map(Rate::bits_per_second);
+        let inside = below.unwrap_or(Self {
+            most: own,
+            assured: 0,
+        });
+        let (assured, shared) = match node.service {
+            Service::Htb(class) => {
+                let ceil = class.ceil.unwrap_or(class.rate);
+                (class.rate.bits_per_second(), Some(ceil.bits_per_second()))
+            }
+            Service::Hfsc(class) => match (class.ls, class.ul) {
+                (Some(_), None) => (slope(class.rt), None),
+                (Some(_), limit) => (slope(class.rt), Some(slope(limit))),
+                // Without a share it gets what `rt` says and no more.
+                (None, _) => (slope(class.rt), Some(0)),
+            },
+            _ => (0, None),
+        };
+        // Leaves send at their own rates whatever the classes above them have.
+        let assured = if is_leaf { assured } else { inside.assured };
+        let given = shared.map(|shared| shared.max(assured));
+        let rates = [given, inside.most];
+        Self {
+            most: rates.into_iter().flatten().min(),
+            assured,
+        }
     }
-    Rate::from_bits_per_second(sum)
+
+    /// What these nodes let through together. None if there are none.
+    fn by_all(tree: &Config, nodes: &[&Node]) -> Option<Self> {
+        let mut sum = Self {
+            most: Some(0),
+            assured: 0,
+        };
+        for node in nodes {
+            let Self { most, assured } = Self::by(tree, node);
+            sum.most = match (sum.most, most) {
+                (Some(sum), Some(most)) => Some(sum.saturating_add(most)),
+                _ => None,
+            };
+            sum.assured = sum.assured.saturating_add(assured);
+        }
+        (!nodes.is_empty()).then_some(sum)
+    }
+}
+
+/// A curve's rate in the long run, in bits a second.
+fn slope(curve: Option<Curve>) -> u64 {
+    let rate = curve.and_then(|curve| curve.m2);
+    rate.map_or(0, Rate::bits_per_second)
 }

@@ -509,9 +509,9 @@ fn a_shaper_below_the_link_is_told_with_the_fair_rate() {
         .join("\n");
     assert!(
         told.contains(
-            "The link carries 100mbit, but some of these shape to less: cake bandwidth 4mbit to \
-             4mbit. The others look better for that alone"
-        ) && told.contains("With --rate 4mbit all have the same rate."),
+            "These shape to less than the others carry: cake bandwidth 4mbit. The others look \
+             better for that alone. With --rate 4mbit none has more."
+        ),
         "{told}"
     );
 }

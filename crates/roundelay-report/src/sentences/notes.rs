@@ -178,7 +178,7 @@ pub(super) fn sentence(note: &Note) -> String {
              this rate a real queue builds up behind it, where it does nothing. Its printed \
              command has {link}."
         ),
-        Note::SlowerThanLink { shaped, link } => slower_than_the_link(shaped, *link),
+        Note::ShapesToLess(shaped) => shapes_to_less(shaped),
         Note::OverheadTwice(spec) => format!(
             "{spec} adds an overhead to lengths that have the link's already: write it in one \
              place."
@@ -420,18 +420,24 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
     )
 }
 
-/// Note on disciplines that carry less than the link, beside others that have all of it.
-fn slower_than_the_link(shaped: &[(String, Rate)], link: Rate) -> String {
+/// Note on disciplines that carry less than the others, because they shape.
+fn shapes_to_less(shaped: &[(String, Rate)]) -> String {
     let mut names = Vec::new();
-    let mut least = link;
+    let mut least = None;
     for (spec, rate) in shaped {
-        names.push(format!("{spec} to {rate}"));
-        least = least.min(*rate);
+        let written = rate.to_string();
+        if spec.contains(&written) {
+            names.push(spec.clone());
+        } else {
+            names.push(format!("{spec} ({written} at most)"));
+        }
+        least = Some(least.map_or(*rate, |least: Rate| least.min(*rate)));
     }
+    let at = least.map_or_else(String::new, |least| {
+        format!(" With --rate {least} none has more.")
+    });
     format!(
-        "The link carries {link}, but some of these shape to less: {}. The others look better for \
-         that alone, because nothing holds their packets back. With --rate {least} all have the \
-         same rate.",
+        "These shape to less than the others carry: {}. The others look better for that alone.{at}",
         names.join(", ")
     )
 }
