@@ -88,15 +88,18 @@ impl Carried {
         // Leaves send at their own rates whatever the classes above them have.
         let assured = if is_leaf { assured } else { inside.assured };
         let given = shared.map(|shared| shared.max(assured));
-        let rates = [given, inside.most];
-        Self {
-            most: rates.into_iter().flatten().min(),
-            assured,
-        }
+        let most = match (given, inside.most) {
+            (Some(given), Some(inside)) => Some(given.min(inside)),
+            (one, None) | (None, one) => one,
+        };
+        Self { most, assured }
     }
 
     /// What these nodes let through together. None if there are none.
     fn by_all(tree: &Config, nodes: &[&Node]) -> Option<Self> {
+        if nodes.is_empty() {
+            return None;
+        }
         let mut sum = Self {
             most: Some(0),
             assured: 0,
@@ -109,12 +112,14 @@ impl Carried {
             };
             sum.assured = sum.assured.saturating_add(assured);
         }
-        (!nodes.is_empty()).then_some(sum)
+        Some(sum)
     }
 }
 
 /// A curve's rate in the long run, in bits a second.
 fn slope(curve: Option<Curve>) -> u64 {
-    let rate = curve.and_then(|curve| curve.m2);
-    rate.map_or(0, Rate::bits_per_second)
+    match curve.and_then(|curve| curve.m2) {
+        Some(rate) => rate.bits_per_second(),
+        None => 0,
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     }
     let compared = match answer(arguments, &options, &host)? {
         Answer::Compared(compared) => compared,
-        // A program that reads the outputs would wait for figures that there are not.
+        // A program that reads the outputs expects figures, and there are none.
         Answer::Question(question) if arguments.outputs.is_any() => {
             return Err(Failure::usage(question));
         }
@@ -248,6 +248,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         let (tree, _) = read_tree(path, stop)?;
         options.trees.push(tree);
     }
+    TreeFile::tell_apart(&mut options.trees);
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
     options.max_flows = arguments.max_flows.map(|most| most as usize);

@@ -167,8 +167,17 @@ pub(crate) fn is_record(path: &Path) -> bool {
     path.is_file() && roundelay_live::start_of(path).is_some()
 }
 
-/// A record's log, for `roundelay verify`. Fails if its replay gives other departures.
-pub(crate) fn log_of(path: &Path) -> Result<(String, u64), Failure> {
+/// What `roundelay verify` checks of a record.
+pub(crate) struct RecordedLog {
+    pub(crate) text: String,
+    /// Changes of rate, queue or weights.
+    pub(crate) changes: u64,
+    /// The record stops without the run's end.
+    pub(crate) is_cut: bool,
+}
+
+/// A record's log. Fails if its replay gives other departures.
+pub(crate) fn log_of(path: &Path) -> Result<RecordedLog, Failure> {
     let recording = Recording::open(path).map_err(Failure::refused)?;
     let name = recording.name().to_owned();
     let log = log(recording).map_err(Failure::refused)?;
@@ -178,5 +187,9 @@ pub(crate) fn log_of(path: &Path) -> Result<(String, u64), Failure> {
              shows the first"
         )));
     }
-    Ok((log.text, log.changes))
+    Ok(RecordedLog {
+        text: log.text,
+        changes: log.changes,
+        is_cut: log.replayed.end.is_none(),
+    })
 }

@@ -33,16 +33,22 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
 
 /// Checks a live run's record.
 fn of_record(name: &str, arguments: &Verify) -> Result<(), Failure> {
-    let (log, changes) = live::log_of(&arguments.log)?;
-    let inspection = inspect(log.as_bytes(), arguments.faults.into())
+    let log = live::log_of(&arguments.log)?;
+    let inspection = inspect(log.text.as_bytes(), arguments.faults.into())
         .map_err(|error| unreadable(name, error))?;
-    if changes > 0 {
+    if log.changes > 0 {
         eprintln!(
             "roundelay: {name}: checked up to the first change of rate, queue or weights; the \
              replay is checked to the end"
         );
     }
-    tell(name, arguments, &inspection)
+    tell(name, arguments, &inspection)?;
+    if log.is_cut {
+        return Err(Failure::run(format!(
+            "{name}: the record stops without an end, so it is checked up to there"
+        )));
+    }
+    Ok(())
 }
 
 /// Prints what was found. A fault is a failure.

@@ -93,6 +93,10 @@ fn a_killed_run_leaves_a_record_that_replays() {
         let told = text(&replay.stdout);
         assert!(replay.status.success(), "{told}{}", text(&replay.stderr));
         assert!(told.contains("all the same in the replay"), "{told}");
+        let verified = run(&folder, None, &["verify", "k.pcapng"]);
+        let said = text(&verified.stderr);
+        assert_eq!(verified.status.code(), Some(1), "{said}");
+        assert!(said.contains("the record stops without an end"), "{said}");
     }
     fs::remove_dir_all(folder).expect("a folder of ours");
 }

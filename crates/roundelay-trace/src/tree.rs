@@ -188,6 +188,19 @@ impl TreeFile {
         Ok(())
     }
 
+    /// Numbers trees of the same name in their order, because results go by name. Two trees that
+    /// `roundelay import` made of one interface are both called `eth0`.
+    pub fn tell_apart(trees: &mut [Self]) {
+        let names: Vec<String> = trees.iter().map(|tree| tree.name.clone()).collect();
+        for (index, tree) in trees.iter_mut().enumerate() {
+            let earlier = names[..index].iter().filter(|name| **name == tree.name);
+            let number = 1 + earlier.count();
+            if number > 1 || names[index + 1..].contains(&tree.name) {
+                tree.name += &format!(" ({number})");
+            }
+        }
+    }
+
     /// The tree's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use crate::common::planted::*;
 use crate::common::*;
-use roundelay_trace::{Capture, Options, compare, parse};
+use roundelay_trace::{Capture, Options, TreeFile, compare, parse};
 
 /// The message for the good tree after replacing `from` by `to`.
 #[track_caller]
@@ -687,4 +687,19 @@ fn errors_of_classes_of_hfsc_name_the_line_and_the_node() {
         let error = tree_of(&CURVED.replacen(from, to, 1)).unwrap_err();
         assert_told(&error.to_string(), line, &words);
     }
+}
+
+/// Results go by name, so two trees of one interface must not have the same.
+#[test]
+fn trees_of_one_name_are_numbered() {
+    let tree = |name: &str| {
+        let node = "[[node]]\nname = \"a\"\ndiscipline = \"drr\"\n\
+                    [[node]]\nname = \"b\"\nparent = \"a\"\ndiscipline = \"fifo\"\ndefault = true\n";
+        let text = format!("name = \"{name}\"\n{node}");
+        TreeFile::from_toml("t.toml", &text).expect("a tree")
+    };
+    let mut trees = ["eth0", "wan", "eth0", "eth0"].map(tree);
+    TreeFile::tell_apart(&mut trees);
+    let names: Vec<&str> = trees.iter().map(TreeFile::name).collect();
+    assert_eq!(names, ["eth0 (1)", "wan", "eth0 (2)", "eth0 (3)"]);
 }

@@ -422,8 +422,11 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
 
 /// Note on disciplines that carry less than the others, because they shape.
 fn shapes_to_less(shaped: &[(String, Rate)]) -> String {
+    let Some((_, first)) = shaped.first() else {
+        return String::new();
+    };
+    let mut least = *first;
     let mut names = Vec::new();
-    let mut least = None;
     for (spec, rate) in shaped {
         let written = rate.to_string();
         if spec.contains(&written) {
@@ -431,13 +434,11 @@ fn shapes_to_less(shaped: &[(String, Rate)]) -> String {
         } else {
             names.push(format!("{spec} ({written} at most)"));
         }
-        least = Some(least.map_or(*rate, |least: Rate| least.min(*rate)));
+        least = least.min(*rate);
     }
-    let at = least.map_or_else(String::new, |least| {
-        format!(" With --rate {least} none has more.")
-    });
     format!(
-        "These shape to less than the others carry: {}. The others look better for that alone.{at}",
+        "These shape to less than the others carry: {}. The others look better for that alone. \
+         With --rate {least} none has more.",
         names.join(", ")
     )
 }
