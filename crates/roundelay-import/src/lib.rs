@@ -61,7 +61,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// The script is no shell script, a command is not one that `tc` has, a command needs a variable
-/// without a value, or the interface does not exist.
+/// without a value, the script has no variable of that name, or the interface does not exist.
 pub fn import(settings: &Settings, text: &str) -> Result<Imported, Fault> {
     let name = &settings.name;
     read(settings, text).map_err(|fault| fault.with_file(name))

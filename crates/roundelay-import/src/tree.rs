@@ -53,7 +53,7 @@ struct Slot {
     name: String,
     parent: Option<String>,
     /// The parent's discipline.
-    above: &'static str,
+    parent_kind: &'static str,
     keys: Vec<(&'static str, String)>,
     lines: Vec<usize>,
     depth: usize,
@@ -285,7 +285,7 @@ impl<'a> Planter<'a> {
             let text = remarks::of_size_table(self.name, &qdisc.stab);
             self.note(qdisc.line, &slot.name, text);
         }
-        if let Some(text) = remarks::of_waiting(qdisc, slot.above) {
+        if let Some(text) = remarks::of_waiting(qdisc, slot.parent_kind) {
             self.note(qdisc.line, &slot.name, text);
         }
         if slot.depth >= MOST_LEVELS && leaf(&qdisc.kind, &[]).is_none() {
@@ -304,7 +304,7 @@ impl<'a> Planter<'a> {
                 self.tbf(qdisc, slot)
             }
             kind if PASSED.contains(&kind) => {
-                self.note_passed(qdisc, &slot.name, slot.above);
+                self.note_passed(qdisc, &slot.name, slot.parent_kind);
                 let child = self.child_of(qdisc);
                 self.qdisc_or_queue(child, slot)
             }
@@ -326,7 +326,7 @@ impl<'a> Planter<'a> {
                 if let Some(remark) = remarks::of_limit(&text) {
                     self.note(qdisc.line, &slot.name, remark);
                 }
-                for remark in remarks::of_leaf(qdisc, slot.above) {
+                for remark in remarks::of_leaf(qdisc, slot.parent_kind) {
                     self.note(qdisc.line, &slot.name, remark);
                 }
                 Choice::only(self.push_leaf(&slot, &text))
@@ -350,7 +350,7 @@ impl<'a> Planter<'a> {
         let below = Slot {
             name: inside.to_string(),
             parent: Some(slot.name),
-            above: "tbf",
+            parent_kind: "tbf",
             depth: slot.depth + 1,
             ..Slot::default()
         };
@@ -360,7 +360,7 @@ impl<'a> Planter<'a> {
     /// Plants an htb or hfsc with its classes.
     fn shaper(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let kind = if qdisc.kind == "htb" { "htb" } else { "hfsc" };
-        let is_inner = slot.above == kind;
+        let is_inner = slot.parent_kind == kind;
         if is_inner {
             let text = format!(
                 "this {kind} inside {kind} is one {kind} with the outer one here, so a class below \
@@ -380,7 +380,7 @@ impl<'a> Planter<'a> {
         };
         let mut leaves = BTreeMap::new();
         for class in self.below(top) {
-            self.class_of_shaper(class, kind, &slot, &mut leaves);
+            self.plant_class(class, kind, &slot, &mut leaves);
         }
         for note in remarks::of_classes(kind, qdisc, self.device) {
             self.notes.push(note);
@@ -409,7 +409,9 @@ impl<'a> Planter<'a> {
         device.below(parent)
     }
 
-    fn class_of_shaper(
+    /// Plants a class of an htb or hfsc, and all classes below it. A class with none below is a leaf,
+    /// with its qdisc or the device's own queue.
+    fn plant_class(
         &mut self,
         class: &'a Class,
         kind: &'static str,
@@ -426,7 +428,7 @@ impl<'a> Planter<'a> {
         let slot = Slot {
             name,
             parent: Some(above.name.clone()),
-            above: kind,
+            parent_kind: kind,
             keys,
             lines: vec![class.line],
             depth: above.depth + 1,
@@ -446,7 +448,7 @@ impl<'a> Planter<'a> {
         }
         self.push_class(&slot, kind);
         for class in below {
-            self.class_of_shaper(class, kind, &slot, leaves);
+            self.plant_class(class, kind, &slot, leaves);
         }
     }
 
@@ -472,7 +474,7 @@ impl<'a> Planter<'a> {
         let slot = Slot {
             name,
             parent: Some(above.name.clone()),
-            above: "",
+            parent_kind: "",
             keys,
             lines: vec![line],
             depth: above.depth + 1,
@@ -505,7 +507,7 @@ impl<'a> Planter<'a> {
             let below = Slot {
                 name,
                 parent: Some(slot.name.clone()),
-                above: kind,
+                parent_kind: kind,
                 keys,
                 lines: vec![class.line],
                 depth: slot.depth + 1,
@@ -554,7 +556,7 @@ impl<'a> Planter<'a> {
             let below = Slot {
                 name,
                 parent: Some(slot.name.clone()),
-                above: if band < bands.strict { "prio" } else { "ets" },
+                parent_kind: if band < bands.strict { "prio" } else { "ets" },
                 keys: vec![("priority", band.to_string())],
                 lines: slot.lines.clone(),
                 depth: slot.depth + 1,

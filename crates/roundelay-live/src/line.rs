@@ -202,10 +202,12 @@ fn advance_by_trace(port: &mut Port<AnyArena<Slot>>, until: Instant, outlet: &mu
     while let Some(at) = port.next_event().filter(|at| *at < until) {
         let opportunity = outlet.trace.as_ref().map_or(at, |trace| trace.next(at));
         if opportunity > at {
+            // The link is busy until the trace can carry a byte.
             port.take_over(opportunity);
             continue;
         }
         port.pick(outlet);
+        // The outlet knows when the trace carries the packet's last byte.
         if let Some(end) = outlet.ended.take() {
             port.take_over(end);
         }

@@ -224,7 +224,7 @@ fn set_of(now: &Group, before: &State, own: usize) -> Option<Move> {
         let from = Some(from);
         Move::State { group, from, to }
     } else {
-        // Another group stays eligible or not, so it can only have been unblocked.
+        // Another group is as eligible as before, so it can only have been unblocked.
         Move::Unblock { group, from, to }
     })
 }

@@ -113,8 +113,8 @@ impl<S> Port<S> {
         self.free_at
     }
 
-    /// Starts a new port with a link that is busy until `free_at`, if the port takes the place of
-    /// another while a packet is on the link. Call before the first packet.
+    /// Makes the link busy until `free_at`: for a port that takes the place of another while a packet
+    /// is on the link, or for a link with times of its own.
     pub const fn take_over(&mut self, free_at: Instant) {
         (self.free_at, self.picks_at) = (free_at, free_at);
     }

@@ -308,7 +308,8 @@ fn pages_of_papers_and_objectives_are_whole_or_absent() {
     pages_are_whole_or_absent("objective", objective, without_figures);
 }
 
-/// Pages without their digits, because they tell measured times and memory. Parquet has none.
+/// Pages without their digits, because they tell measured times and memory. Parquet files have no
+/// measured figures.
 fn without_figures(path: &Path, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     if path.extension().is_none_or(|end| end != "parquet") {
         bytes.retain(|byte| !byte.is_ascii_digit() && *byte != b'.');

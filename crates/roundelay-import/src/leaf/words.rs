@@ -327,13 +327,17 @@ pub(super) fn phrases<'a>(
     Ok(all)
 }
 
-fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<'a>, Fault> {
+/// A word of tc with its values, which are the first of `rest`. Of words with the same purpose only
+/// the last one counts.
+fn phrase<'a>(kind: &str, word: &'a str, rest: &'a [String]) -> Result<Phrase<'a>, Fault> {
     for group in groups(kind) {
         let Some(name) = group.words.iter().find(|name| **name == word) else {
             continue;
         };
         let purpose = match group.purpose {
+            // Each word of the group has its own.
             "each" => name,
+            // All have that of the first.
             "" => group.words[0],
             purpose => purpose,
         };
@@ -342,7 +346,7 @@ fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<
             Value::Words(number) => number,
             _ => 1,
         };
-        let Some(values) = behind.get(..number) else {
+        let Some(values) = rest.get(..number) else {
             let message = format!("`{word}` of {kind} has no value");
             return Err(Fault::new(message).with_key(word).with_owner(kind));
         };
