@@ -88,9 +88,13 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
             }
             text
         }
+        "plug" => {
+            "plug is left out: it only holds packets until it is told to release them".to_owned()
+        }
+        // mq, mqprio, multiq and taprio.
         kind => format!(
-            "{kind} has a queue for each of the card's; here all share one, which is the first \
-             that is set up below it"
+            "{kind} has a queue for each queue of the card; here all packets share one, which is \
+             the first that is set up below it"
         ),
     }
 }

@@ -115,8 +115,11 @@ pub(crate) fn plant(
         fault: None,
         followed: 0,
     };
+    // Which packets go to which leaf, by the filters on the way.
     let mut choice = planter.root(root);
+    // The leaves' rules.
     planter.assign(&mut choice);
+    // What is in the script and not in the tree.
     planter.note_lost();
     remarks::of_device(name, device, &mut planter.notes);
     match planter.fault {

@@ -60,7 +60,7 @@ pub(crate) struct Scoreboard {
     /// The position of the first segment that may be retransmitted: one more than the highest that
     /// was (HighRxt).
     retransmit: u64,
-    /// The position after the highest segment that has arrived.
+    /// The position after the highest segment that has arrived and is evidence for losses.
     arrived_end: u64,
     /// Bytes assumed to be in the network.
     pipe: u64,
@@ -181,11 +181,13 @@ impl Scoreboard {
             else {
                 return new_bytes;
             };
+            let position = self.base + index as u64;
             if let Some(meter) = &mut self.meter {
                 meter.arrive(index, entry.len);
             }
             if let Some(rack) = &mut self.rack {
-                rack.arrive(index, self.base + index as u64, false);
+                let is_cumulative = false;
+                rack.arrive(index, position, is_cumulative);
                 rack.sacked += u32::from(is_evidence);
                 // Only RACK finds what `lost` counts.
                 self.lost -= u32::from(entry.is_lost);
@@ -197,7 +199,6 @@ impl Scoreboard {
             entry.is_lost = false;
             entry.is_evidence = is_evidence;
             entry.run = 1;
-            let position = self.base + index as u64;
             if is_evidence {
                 self.arrived_beyond += u64::from(position >= self.frontier);
                 self.arrived_end = self.arrived_end.max(position + 1);

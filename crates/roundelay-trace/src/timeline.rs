@@ -396,8 +396,9 @@ impl TimeSurvey {
         self.passed(position).1 <= MOST_BYTES
     }
 
-    /// How many packets and bytes a packet passes at most when packets are put in the order of time:
-    /// all behind the last mark without a later time, because a mark has the latest time up to there.
+    /// How many packets and bytes a packet passes at most when packets are put in the order of time.
+    /// A mark's time is the latest up to there. So a packet passes none before the last mark whose
+    /// time is not later than its own, and at most all between this mark and itself.
     fn passed(&self, position: Position) -> (u64, u64) {
         let marks_before = self
             .marks

@@ -190,6 +190,8 @@ impl History {
         }
     }
 
+    /// Runs a load on `scheduler`, the shipped QFQ or the paper's listings, and on DRR and WF2Q+ to
+    /// compare.
     fn run<S: Machine>(load: &Load, scheduler: S) -> Result<Self, String> {
         let mut recorder = Recorder::new(load);
         drive(load, scheduler, |call, scheduler| {
@@ -220,7 +222,7 @@ impl History {
             initial: initial.ok_or("no calls")?,
             steps,
             departures: BTreeMap::from([
-                // Under any rule: the listings are QFQ's, too.
+                // Also if the scheduler is the paper's listings, because these are QFQ as well.
                 ("qfq", own),
                 ("drr", of_drr),
                 ("wf2q_plus", of_wf2q_plus),

@@ -163,7 +163,8 @@ impl<'a> Plot<'a> {
                 "node '{name}': Linux has numbers for {MOST} classes of a qdisc"
             ));
         }
-        // Filters lead to the classes that send, which have no classes below them.
+        // Filters lead to the classes that send, which have no classes below them. Such a class is
+        // the leaf, or holds the qdiscs above it (`is_below` is true for a node and itself).
         let minor_for = |leaf: &str| {
             minor_of(&classes, |node| {
                 !is_inner(node) && tree.is_below(leaf, &node.name)

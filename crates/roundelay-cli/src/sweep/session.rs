@@ -244,7 +244,7 @@ impl Session {
         self.points[job.point].has(job.seed)
     }
 
-    /// The plan's runs that are not known. First writes the files of points that have no such run.
+    /// The plan's runs that are not known. First writes the files of points whose runs are all known.
     pub(super) fn pending(&self) -> Result<Vec<Job>, Failure> {
         let mut jobs = self.planned();
         jobs.retain(|job| !self.is_known(*job));
@@ -451,8 +451,8 @@ impl Session {
         lines
     }
 
-    /// The pending runs as texts for other processes. First writes the files of points that have
-    /// no such run.
+    /// The pending runs as texts for other processes. First writes the files of points whose runs
+    /// are all known.
     ///
     /// # Errors
     /// The dataset cannot be written.
@@ -462,6 +462,7 @@ impl Session {
             std::path::absolute(Path::new(".").join(&self.plan.folder)).map_err(Failure::run)?;
         let behaviours = self.behaviours.hash();
         self.note_states_before_work();
+        // This also writes the files of complete points.
         let jobs = self.pending()?;
         let mut tasks = Vec::new();
         for job in jobs {

@@ -271,6 +271,7 @@ impl Values<'_> {
         if inner == "#" {
             return Ok(self.arguments("$#")?.len().to_string());
         }
+        // This is not the shell's: the parser writes `ARRAY` in place of an array.
         if inner == "@array" {
             return Err("it is an array, which is not followed".into());
         }

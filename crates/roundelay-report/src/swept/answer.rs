@@ -77,7 +77,7 @@ fn at(swept: &Swept, point: &SweptPoint) -> String {
     }
 }
 
-/// The extremes, without lines to compare.
+/// Tells the lowest and the highest value and where they are, if nothing can be compared.
 fn of_range(swept: &Swept, entries: &[Entry<'_>]) -> String {
     let mut lowest = entries[0];
     let mut highest = entries[0];
@@ -98,6 +98,7 @@ fn of_range(swept: &Swept, entries: &[Entry<'_>]) -> String {
             entries.len()
         );
     }
+    // What `at` returns begins with a space.
     format!(
         "{} is lowest, {},{} and highest, {},{}.",
         swept.title(),

@@ -160,6 +160,7 @@ impl Machine {
     pub(super) fn assign_word(&mut self, found: &Assignment<'_>) {
         let mut value = self.values().text(found.raw);
         if found.adds {
+            // A variable that was never set counts as empty. One whose value is unknown stays unknown.
             let old = match self.values().text(&format!("${{{}}}", found.name)) {
                 Err(_) if !self.state.unknown.contains_key(found.name) => Ok(String::new()),
                 old => old,
