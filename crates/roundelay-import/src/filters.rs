@@ -505,14 +505,14 @@ fn cut(address: IpAddr, prefix: u8) -> IpAddr {
 
 /// Reads `443` or `1000-1999`.
 fn ports(text: &str) -> Result<(u16, u16), Fault> {
-    let wrong = || expected(text, "a port, 0 to 65535, or a range such as 1000-1999");
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let first: u16 = first.parse().map_err(|_| wrong())?;
-    let last: u16 = last.parse().map_err(|_| wrong())?;
-    if first > last {
-        return Err(wrong());
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
+        _ => Err(expected(
+            text,
+            "a port, 0 to 65535, or a range such as 1000-1999",
+        )),
     }
-    Ok((first, last))
 }
 
 /// A port under a mask. None if the mask is 0.

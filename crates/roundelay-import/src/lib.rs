@@ -9,7 +9,6 @@
 mod commands;
 mod faults;
 mod filters;
-mod kinds;
 mod leaf;
 mod noted;
 mod remarks;

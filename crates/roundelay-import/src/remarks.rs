@@ -1,6 +1,7 @@
 //! Remarks on words and setups that do not do what they seem to.
 
-use roundelay::Rate;
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{ConfigError, Rate};
 
 use crate::commands::{Class, Device, Parent, Qdisc};
 use crate::noted::Noted;
@@ -97,6 +98,19 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
              the first that is set up below it"
         ),
     }
+}
+
+/// Remark on a qdisc that no tree has. It may be mistyped, or a module of the user's own, because tc
+/// takes any name.
+pub(crate) fn of_unknown(kind: &str) -> String {
+    let why = match AnyDiscipline::named(kind) {
+        Err(ConfigError::NotHere { why, .. }) => format!(" ({why})"),
+        Err(ConfigError::UnknownDiscipline {
+            meant: Some(meant), ..
+        }) => format!(" (did you mean '{meant}'?)"),
+        _ => String::new(),
+    };
+    format!("{kind} has no counterpart here{why}; the leaf is a fifo")
 }
 
 /// Remarks on a queue whose settings may surprise.

@@ -12,7 +12,6 @@ use roundelay::Fault;
 use crate::commands::{Class, Device, Filter, Handle, Parent, Qdisc};
 use crate::faults::at_line;
 use crate::filters::{self, Tests};
-use crate::kinds;
 use crate::leaf::{Leaf, leaf};
 use crate::noted::Noted;
 use crate::remarks;
@@ -313,13 +312,7 @@ impl<'a> Planter<'a> {
             }
             kind => {
                 let Some(read) = leaf(kind, &qdisc.words) else {
-                    let question = match kinds::meant(kind) {
-                        Some(meant) => format!(" (did you mean '{meant}'?)"),
-                        None => String::new(),
-                    };
-                    let text =
-                        format!("{kind} has no counterpart here{question}; the leaf is a fifo");
-                    self.note(qdisc.line, &slot.name, text);
+                    self.note(qdisc.line, &slot.name, remarks::of_unknown(kind));
                     return Choice::only(self.push_leaf(&slot, QUEUE_OF_DEVICE));
                 };
                 let Leaf { text, remarks } = self.read(qdisc.line, read);

@@ -539,6 +539,8 @@ fn what_tc_cannot_have_meant_is_refused() {
     // A qdisc may be a module of the user's own.
     for (kind, said) in [
         ("quark", "quark has no counterpart here; the leaf"),
+        ("fq_codell", "(did you mean 'fq_codel'?); the leaf"),
+        ("etf", "etf has no counterpart here (it holds packets until"),
         (
             "nfq_codel",
             "nfq_codel has no counterpart here (did you mean 'fq_codel'?); the leaf",

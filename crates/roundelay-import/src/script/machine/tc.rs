@@ -127,12 +127,12 @@ impl Machine {
         };
         let mut rest = &words[start + 1..];
         while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
-            if begins("-batch", option, 2) {
+            if is_option("-batch", option, 2) {
                 self.batch(simple, rest.get(1))?;
                 return Ok(end);
             }
             let takes_a_name =
-                begins("-netns", option, 2) || begins("-conf", option, 3) || option == "-cf";
+                is_option("-netns", option, 2) || is_option("-conf", option, 3) || option == "-cf";
             rest = &rest[(1 + usize::from(takes_a_name)).min(rest.len())..];
         }
         let words = rest.to_vec();
@@ -236,7 +236,7 @@ impl Machine {
 }
 
 /// Whether a word is an option of tc, of which it may be the first letters, `least` or more.
-fn begins(option: &str, word: &str, least: usize) -> bool {
+fn is_option(option: &str, word: &str, least: usize) -> bool {
     word.len() >= least && option.starts_with(word)
 }
 
