@@ -74,7 +74,7 @@ pub(crate) fn run<R: Send>(
     }
     match outcome {
         Err(_) => Err(PyRuntimeError::new_err(
-            "the computation panicked; its message is on standard error",
+            "the computation failed; its message is on standard error",
         )),
         Ok(Ok(result)) => {
             report.tell(py)?;
