@@ -17,6 +17,29 @@ pub struct Footprints {
     pub measured: Footprint,
 }
 
+/// A discipline's memory as it states it, whole and in parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatedFootprint {
+    /// As [`Control::footprint`] reports it.
+    pub whole: Footprint,
+    /// As [`Control::footprint_parts`] lists it.
+    pub parts: Vec<(&'static str, Footprint)>,
+}
+
+impl StatedFootprint {
+    /// The footprint of a new scheduler by value.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn of(discipline: &AnyDiscipline) -> Result<Self, ConfigError> {
+        let scheduler = discipline.build::<u32>(Seed::new(1))?;
+        Ok(Self {
+            whole: scheduler.footprint(),
+            parts: scheduler.footprint_parts(),
+        })
+    }
+}
+
 /// Measures a discipline's memory. `allocated` returns how many bytes are allocated. You install
 /// the counting allocator, because one here would slow down every other measurement.
 ///

@@ -25,7 +25,7 @@ mod subject;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
-pub use footprint::{Footprints, footprints};
+pub use footprint::{Footprints, StatedFootprint, footprints};
 pub use hold::{Held, HoldSubject, MOST_HELD, cost_of_hold, count_hold, run_hold, time_hold};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Order, Pattern};

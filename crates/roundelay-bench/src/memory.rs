@@ -2,11 +2,10 @@
 
 use std::fs;
 
-use roundelay::Seed;
 use roundelay::author::Pool;
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, Control, Footprint};
+use roundelay::{ConfigError, Footprint};
 
+use crate::footprint::StatedFootprint;
 use crate::generator::Generator;
 use crate::load::Load;
 use crate::subject::{LoadRefused, Subject};
@@ -17,9 +16,10 @@ use crate::subject::{LoadRefused, Subject};
 /// # Errors
 /// A parameter of the discipline is out of its range.
 pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
-    let footprint = subject
-        .discipline()
-        .map_or(Ok(Footprint::default()), footprint)?;
+    let footprint = match subject.discipline() {
+        Some(discipline) => StatedFootprint::of(discipline)?.whole,
+        None => Footprint::default(),
+    };
     let flows = u64::from(load.flows.flows()) * 2 * (footprint.bytes_per_flow as u64 + 1);
     let packets = load.most_packets()
         * (Generator::BYTES_PER_PACKET + Pool::<u32>::bytes_per_packet() as u64);
@@ -70,11 +70,6 @@ fn free() -> Option<u64> {
         .parse::<u64>()
         .ok()?
         .checked_mul(1024)
-}
-
-/// The footprint that a discipline states.
-fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
-    Ok(discipline.build::<u32>(Seed::new(1))?.footprint())
 }
 
 #[cfg(test)]

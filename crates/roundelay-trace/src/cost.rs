@@ -106,8 +106,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Nanoseconds for a run through an [`AnyScheduler`](roundelay::schedulers::AnyScheduler), by
-/// value. A loop compiled for each discipline would save a jump in each call, about a nanosecond.
+/// Nanoseconds for a run through an [`AnyArena`](roundelay::schedulers::AnyArena), as in a lane. A
+/// loop compiled for each discipline would save a jump in each call, about a nanosecond.
 fn time(
     discipline: &AnyDiscipline,
     limit: Limit,
@@ -116,7 +116,7 @@ fn time(
     options: &Options,
 ) -> Result<f64, ConfigError> {
     let mut port = Port::new(
-        discipline.build::<()>(options.seed_of_link())?,
+        discipline.build_arena::<()>(options.seed_of_link())?,
         limit,
         options.rate,
     );

@@ -696,7 +696,7 @@ fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> b
     }
     let flow = FlowId(0);
     let len = u32::try_from(packet.len).unwrap_or(u32::MAX);
-    let Ok(mut empty) = discipline.build::<()>(Seed::new(0)) else {
+    let Ok(mut empty) = discipline.build_arena::<()>(Seed::new(0)) else {
         return false;
     };
     let settings = longest.map(|max_packet_len| FlowConfig {

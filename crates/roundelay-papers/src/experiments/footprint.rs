@@ -5,8 +5,8 @@
 //! `a flow, PART, bytes` or `fixed, PART, bytes`. The disciplines state these figures themselves,
 //! and the test `footprints_are_what_is_allocated` compares them with the allocator.
 
-use roundelay::Seed;
-use roundelay::{Control, Footprint};
+use roundelay::Footprint;
+use roundelay_bench::StatedFootprint;
 use serde::Deserialize;
 
 use super::columns::Columns;
@@ -30,24 +30,12 @@ impl Experiment for Memory {
         self.columns.check()
     }
 
-    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let scheduler = self
-            .columns
-            .spec(part)?
-            .discipline
-            .build::<()>(Seed::new(seed))
-            .map_err(Failed::from)?;
+    fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
+        let spec = self.columns.spec(part)?;
+        let stated = StatedFootprint::of(&spec.discipline).map_err(Failed::from)?;
         let mut rows = vec![
-            Row::scalar(
-                part,
-                "a flow, bytes",
-                scheduler.footprint().bytes_per_flow as f64,
-            ),
-            Row::scalar(
-                part,
-                "fixed, bytes",
-                scheduler.footprint().fixed_bytes as f64,
-            ),
+            Row::scalar(part, "a flow, bytes", stated.whole.bytes_per_flow as f64),
+            Row::scalar(part, "fixed, bytes", stated.whole.fixed_bytes as f64),
         ];
         for (
             name,
@@ -55,7 +43,7 @@ impl Experiment for Memory {
                 bytes_per_flow,
                 fixed_bytes,
             },
-        ) in scheduler.footprint_parts()
+        ) in stated.parts
         {
             let parts = [("a flow", bytes_per_flow), ("fixed", fixed_bytes)]
                 .into_iter()

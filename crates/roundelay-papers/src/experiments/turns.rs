@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{Control, FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
 
@@ -57,12 +57,12 @@ struct Turn {
 
 impl Turns {
     /// The discipline with all packets enqueued.
-    fn filled(&self, column: &str, seed: u64) -> Result<AnyScheduler<()>, Failed> {
+    fn filled(&self, column: &str, seed: u64) -> Result<AnyArena<()>, Failed> {
         let mut scheduler = self
             .columns
             .spec(column)?
             .discipline
-            .build(seed_of_queue(seed))
+            .build_arena(seed_of_queue(seed))
             .map_err(Failed::from)?;
         for (number, flow) in (0..).zip(&self.flow) {
             scheduler
@@ -88,7 +88,7 @@ impl Turns {
         Ok(scheduler)
     }
 
-    fn turns(&self, mut scheduler: AnyScheduler<()>) -> Vec<Turn> {
+    fn turns(&self, mut scheduler: AnyArena<()>) -> Vec<Turn> {
         let mut waiting: Vec<_> = self.flow.iter().map(|flow| flow.due.clone()).collect();
         let mut turns: Vec<Turn> = Vec::new();
         while let Some((packet, decisions)) = dequeue(&mut scheduler, Instant::ZERO) {

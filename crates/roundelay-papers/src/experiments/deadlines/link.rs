@@ -1,6 +1,6 @@
 //! Link model: scheduler decisions and packet transmissions strictly alternate, without overlap.
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{Control, Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 
 use super::meter::Meter;
@@ -25,7 +25,7 @@ impl Link {
     /// Sends all packets of the sources. Packets made at the instant of a decision come before it.
     pub(super) fn run(
         &self,
-        scheduler: &mut AnyScheduler<()>,
+        scheduler: &mut AnyArena<()>,
         sources: &mut Sources,
     ) -> Result<Meter, Failed> {
         self.set_up(scheduler, sources)?;
@@ -54,7 +54,7 @@ impl Link {
         Ok(meter)
     }
 
-    fn set_up(&self, scheduler: &mut AnyScheduler<()>, sources: &Sources) -> Result<(), Failed> {
+    fn set_up(&self, scheduler: &mut AnyArena<()>, sources: &Sources) -> Result<(), Failed> {
         if let Some(rate) = self.rate {
             scheduler.set_link_rate(rate);
         }
@@ -83,11 +83,7 @@ impl Link {
     }
 }
 
-fn enqueue(
-    scheduler: &mut AnyScheduler<()>,
-    now: Instant,
-    packet: Packet<()>,
-) -> Result<(), Failed> {
+fn enqueue(scheduler: &mut AnyArena<()>, now: Instant, packet: Packet<()>) -> Result<(), Failed> {
     scheduler
         .enqueue(now, packet)
         .map_err(|packet| Failed(format!("a packet of flow {} was refused", packet.flow.0)))

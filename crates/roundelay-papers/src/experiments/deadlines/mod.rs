@@ -82,7 +82,7 @@ impl Experiment for Deadlines {
         let column = self.column(&cell.column)?;
         let mut scheduler = self
             .discipline(&column.discipline)?
-            .build::<()>(seed_of_queue(seed))
+            .build_arena(seed_of_queue(seed))
             .map_err(Failed::from)?;
         let mut sources = Sources::draw(self, cell.flows, seed);
         sources.tell_deadlines = column.deadlines;

@@ -41,7 +41,7 @@ fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look
     let mut scheduler = plan
         .discipline(discipline)
         .unwrap()
-        .build::<()>(Seed::new(seed))
+        .build_arena(Seed::new(seed))
         .unwrap();
     let meter = plan
         .link(&cell, &Column::of(discipline))
