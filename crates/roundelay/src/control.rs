@@ -115,7 +115,8 @@ pub trait Control {
     }
 
     /// Panics if the state breaks an invariant. In debug builds each [`Buffer`](crate::Buffer), and
-    /// so each port, calls this: see [`DebugCheck`](crate::author::DebugCheck).
+    /// so each port, calls this: see [`DebugCheck`](crate::author::DebugCheck). In release builds the
+    /// disciplines of this crate leave their checks out, and this does nothing.
     fn check_invariants(&self) {}
 }
 

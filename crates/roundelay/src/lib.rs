@@ -22,6 +22,13 @@
 //! [`author`] has more. The disciplines are in [`schedulers`], one file each, and [`QueueSpec`]
 //! reads them in `tc` notation: `"fq_codel limit 1000 target 5ms"`.
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(
+    not(debug_assertions),
+    allow(
+        dead_code,
+        reason = "only checks of invariants use it, and release builds have none"
+    )
+)]
 
 extern crate alloc;
 

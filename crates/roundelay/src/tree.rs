@@ -626,6 +626,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
     ///    scheduler says, and the earliest of all times is known.
     /// 6. Shapers choose nothing ahead within their schedulers and have no place holders, as the
     ///    root.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.check_tree();
         self.root.scheduler.check_invariants();

@@ -113,6 +113,7 @@ impl<C: Admission, T> Control for DetectingQueue<C, T> {
     /// 1. `min` is below `max`, the thresholds are those of the parameters, and adapted values stay
     ///    probabilities.
     /// 2. Each waiting packet is in the queue, once, in order of arrival.
+    #[cfg(any(test, debug_assertions))]
     fn check_invariants(&self) {
         self.detection.check(&self.thresholds());
         self.queue.check();

@@ -351,6 +351,7 @@ impl<T, O: Order> Control for Imitation<T, O> {
     /// 1. A flow is in the order if and only if it has packets.
     /// 2. Work is conserved to the last unit, so the fluid server's backlog is the link's plus the
     ///    excess.
+    #[cfg(any(test, debug_assertions))]
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             self.order.check(

@@ -263,6 +263,7 @@ impl<T> Resequencer<T> {
     /// 2. With order kept, chains lead to each stored packet exactly once, and links agree in both
     ///    directions.
     /// 3. The backlog counts the stored packets.
+    #[cfg(any(test, debug_assertions))]
     pub(crate) fn check_invariants(&self) {
         let mut backlog = Backlog::default();
         for (ticket, entry) in (0..).zip(&self.entries) {

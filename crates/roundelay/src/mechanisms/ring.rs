@@ -537,6 +537,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
     /// 4. Positions (`positions`) rise from front to back.
     /// 5. A backlogged queue waiting for its turn has at least its quantum. (And less than a packet
     ///    more, because the carried deficit did not cover one packet.)
+    #[cfg(any(test, debug_assertions))]
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
         for number in self.order.iter() {

@@ -304,6 +304,7 @@ impl<T> Control for Afd<T> {
     /// 1. Flows' counts are those of the sample.
     /// 2. The fair amount is not negative.
     /// 3. All waiting packets are in one queue.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.counts.check(&self.sample);
         assert!(

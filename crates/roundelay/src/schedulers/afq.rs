@@ -327,6 +327,7 @@ impl<T> Control for Afq<T> {
     /// 1. A backlogged flow either waits for a turn or is in turn. An idle flow does neither.
     /// 2. A backlogged flow's credit covers the head packet. An idle flow has no credit.
     /// 3. Flows wait in order of their heads' deadlines (checked for the first).
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             let entries = usize::from(self.waiting.key(number).is_some())

@@ -263,6 +263,7 @@ impl<T> Control for Aifo<T> {
 
     /// 1. No more ranks are remembered than there is room for, and the oldest is one of them.
     /// 2. All waiting packets are in one queue.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         assert!(
             self.recent.len() <= self.config.window as usize

@@ -671,6 +671,7 @@ impl<T, P: Storage<T>> Control for Cake<T, P> {
 
     /// 1 to 4 in `tin.rs`.
     /// 5. All packets of the pool are in queues.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let mut packets = 0;
         for tin in &self.tins {

@@ -187,6 +187,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
 impl<T, P: Storage<T>> Control for Codel<T, P> {
     /// 1. CoDel has nothing pending while nothing waits, unless with `linux`.
     /// 2. All waiting packets are in one queue.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.queue.check(&self.pool, self.config.linux);
         let counted = Backlog {

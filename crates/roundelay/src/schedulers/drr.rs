@@ -240,6 +240,7 @@ impl<T, P: Storage<T>> Control for Drr<T, P> {
     }
 
     /// The ring's invariants, with flows at home in the queue of their number.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.ring
             .check_invariants(|number, flow| flow.index() == number);

@@ -431,6 +431,7 @@ impl<T, P: Storage<T>> Control for Ets<T, P> {
 
     /// 1. The bands that have packets and are not strict are active, once each. No other band is.
     /// 2. Lemma 1 of the DRR paper: a band without packets has no deficit.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let mut bytes = 0;
         for (number, band) in (0..).zip(&self.bands) {

@@ -122,6 +122,7 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
 
 impl<T, W: Waits<T>> Control for Fifo<T, W> {
     /// `bytes` is the sum of the packets' lengths.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let bytes: u64 = self
             .line

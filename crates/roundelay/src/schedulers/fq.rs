@@ -435,6 +435,7 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
     ///    these and have no packets.
     /// 2. Credit never exceeds the larger quantum.
     /// 3. A packet is in its flow's queue.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let mut entries = self.turns.entries(self.flows.len());
         for (at, number) in &self.paced {

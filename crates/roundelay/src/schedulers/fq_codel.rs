@@ -352,6 +352,7 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
     ///    are listed.
     /// 2. RFC 8290, section 4.2: credit never exceeds a quantum.
     /// 3. A packet is in the queue that the flow's hash gives.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let entries = self.turns.entries(self.flows.len());
         let mut bytes = 0;

@@ -400,6 +400,7 @@ impl<T> Control for FqPie<T> {
 
     /// 1. Those of both lists and of each queue's PIE.
     /// 2. A packet is in the queue of the flow's hash.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let entries = self.turns.entries(self.flows.len());
         let settings = self.config.settings();

@@ -341,6 +341,7 @@ impl<T, P: Storage<T>> Control for Gfq<T, P> {
     }
 
     /// 1 and 2 are the invariants of `mechanisms/strata.rs`.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.strata.check(slot_of);
         for group in 0..GROUPS {

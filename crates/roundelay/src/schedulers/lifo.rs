@@ -89,6 +89,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
 }
 
 impl<T, P: Storage<T>> Control for Lifo<T, P> {
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.pool.check_queue(&self.queue);
     }

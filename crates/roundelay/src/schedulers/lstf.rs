@@ -164,6 +164,7 @@ impl<T> Control for Lstf<T> {
     }
 
     /// 1. Each packet is ranked by when its last bit is due, then by arrival.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.waiting.check();
         let slack_and_arrival = |packet: &Packet<T>| {

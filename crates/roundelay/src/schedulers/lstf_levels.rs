@@ -253,6 +253,7 @@ impl<T> Control for LstfLevels<T> {
     /// 1. Only a calendar turns.
     /// 2. Without a calendar, a packet is on no level before that of its slack. The time on the
     ///    link may put the packet on a later level.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.levels.check();
         if self.config.map == Map::Rotating {

@@ -467,6 +467,7 @@ impl<T> Control for Mqfq<T> {
     /// 3. There are as many waiting tickets as pieces not yet picked.
     /// 4. A queue holds no more first cells than cells, and all queues no more first cells than
     ///    packets.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.ring
             .check_invariants(|queue, flow| self.each_queue_of(flow).any(|home| home == queue));

@@ -287,6 +287,7 @@ impl<T, P: Storage<T>> Control for PacketFq<T, P> {
     /// 1. A bin marked as listed is in one list, once. Other bins are in none. Bins with packets
     ///    are listed.
     /// 2. A packet is in the bin that the flow's hash, or its number, gives.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let mut entries = alloc::vec![0; self.bins.len()];
         for list in [&self.new_bins, &self.old_bins] {

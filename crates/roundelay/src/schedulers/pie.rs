@@ -260,6 +260,7 @@ impl<T> Scheduler<T> for Pie<T> {
 
 impl<T> Control for Pie<T> {
     /// The drop rule and the queue hold each by itself.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.pie.check(&self.config.settings());
         self.queue.check();

@@ -534,6 +534,7 @@ impl<T, P: Storage<T>> Control for Qfq<T, P> {
 
     /// 1. The groups hold the flows with packets (`Groups::check`).
     /// 2. Queues are consistent, and their bytes add up to the backlog.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.groups
             .check(|flow| flow.queue.next_len().map(|len| flow.span_of(len)));

@@ -743,6 +743,7 @@ impl<T, P: Storage<T>> Control for QfqPlus<T, P> {
     }
 
     /// 1. and 2. are the invariants of the aggregates.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         if let Some(linux) = &self.linux {
             return linux.check_invariants();

@@ -112,6 +112,7 @@ impl<T> Scheduler<T> for Random<T> {
 
 impl<T> Control for Random<T> {
     /// 1. `bytes` is the sum of the packets' lengths.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let bytes: u64 = self
             .waiting

@@ -466,6 +466,7 @@ impl<T, P: Storage<T>> Control for SKps<T, P> {
     }
 
     /// 1 and 2 are those of `mechanisms/strata.rs`.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.strata.check(slot_of);
         for flow in self.strata.backlogged() {

@@ -277,6 +277,7 @@ impl<T, P: Storage<T>> Control for Scfq<T, P> {
 
     /// 1. A flow is in the heap if it has packets. The heap is in order.
     /// 2. F of a head packet is 0 to `MAX_PACKET_LEN` bytes, at weight 1, after V.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             assert_eq!(

@@ -530,6 +530,7 @@ impl<T> Control for Sfb<T> {
     /// 1. In each counting filter, the bins of each level add up to the number of waiting packets.
     /// 2. Probabilities are between 0 and 1.
     /// 3. All waiting packets are in one queue.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.filters[self.active].check(&self.config, self.queue.backlog().packets);
         if self.is_warming {

@@ -432,6 +432,7 @@ impl<T, P: Storage<T>> Control for Sfq<T, P> {
 
     /// 1. The ring's invariants. A packet is in the bucket that the flow's hash gives.
     /// 2. `backlogged` is the number of buckets with packets.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         if let Some(turns) = &self.linux {
             return turns.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);

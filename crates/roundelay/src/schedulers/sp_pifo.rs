@@ -193,6 +193,7 @@ impl<T> Control for SpPifo<T> {
 
     /// 1. Bounds never fall from one queue to the next.
     /// 2. Each queue has a bound.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.levels.check();
         assert!(self.bounds.is_sorted(), "invariant 1: {:?}", self.bounds);

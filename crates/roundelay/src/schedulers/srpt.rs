@@ -189,6 +189,7 @@ impl<T> Control for Srpt<T> {
     }
 
     /// 1. Each packet is in the list of the flow, once, in order of arrival.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.waiting.check();
         let mut packets = 0;

@@ -531,6 +531,7 @@ impl<T, P: Storage<T>> Control for Srr<T, P> {
     ///    in none. Columns are doubly linked and marked in `occupied`.
     /// 2. An idle flow has no deficit and no turn.
     /// 3. The cursor is on a flow of the visited column.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let mut found = alloc::vec![0; self.flows.iter().len()];
         for (column, first) in self.columns.iter().enumerate() {

@@ -345,6 +345,7 @@ impl<T, W: Waits<T>> Control for Tbf<T, W> {
         self.size_buckets();
     }
 
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.queue.check_invariants();
     }

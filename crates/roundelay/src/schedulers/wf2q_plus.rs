@@ -416,6 +416,7 @@ impl<T, P: Storage<T>> Control for Wf2qPlus<T, P> {
     /// 2. Work conservation: if a flow is backlogged, one is eligible.
     /// 3. Both heaps are in order, and F = S plus the head packet's bytes over the weight when the
     ///    packet became head.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             let early = self.eligible.contains(number);

@@ -724,6 +724,7 @@ impl<T> Control for Hfsc<T> {
     /// 2. A class with `ls` is in its parent's order if it is backlogged, and only then: a leaf
     ///    with packets, an inner class with a child that is.
     /// 3. A class fits when its own upper limit allows it and some child below fits.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.table.check();
         let mut deadlines = 0;

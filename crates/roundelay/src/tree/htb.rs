@@ -787,6 +787,7 @@ impl<T> Control for Htb<T> {
     ///    paid.
     /// 6. A turn is a member's.
     /// 7. A packet may leave at the earliest time that a leaf with packets has, or at once.
+    #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.table.check();
         self.check_ready();

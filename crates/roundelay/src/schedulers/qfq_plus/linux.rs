@@ -736,6 +736,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// 2. A backlogged flow is once in its aggregate's ring, an idle one is not.
     /// 3. An aggregate is once in its group if it is backlogged and not in service, else not.
     /// 4. The first slot of a group is not empty.
+    #[cfg(any(test, debug_assertions))]
     pub(super) fn check_invariants(&self) {
         let mut members = alloc::vec![0; self.aggregates.len()];
         let mut weights = 0;

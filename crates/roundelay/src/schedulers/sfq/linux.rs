@@ -210,6 +210,7 @@ impl<T, P: Storage<T>> Turns<T, P> {
 
     /// A backlogged bucket is in the round exactly once and has its rank. Other buckets are in
     /// neither.
+    #[cfg(any(test, debug_assertions))]
     pub(super) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut turns = alloc::vec![0; self.buckets.len()];
         self.round
