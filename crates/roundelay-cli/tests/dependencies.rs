@@ -1,6 +1,7 @@
 //! Order of dependencies: each package may only depend on packages earlier in this list. Test
 //! files: each is compiled.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -68,6 +69,52 @@ fn violations(packages: &[(String, Vec<String>)]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Packages of the command with their features, as `cargo tree` lists them.
+fn packages_with_features(arguments: &[&str]) -> BTreeSet<String> {
+    let cargo = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--package",
+            "roundelay-cli",
+        ])
+        .args([
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--format",
+            "{p} [{f}]",
+        ])
+        .args(arguments)
+        .output()
+        .expect("cargo runs");
+    assert!(
+        cargo.status.success(),
+        "{}",
+        String::from_utf8_lossy(&cargo.stderr)
+    );
+    let mut packages = BTreeSet::new();
+    for line in String::from_utf8(cargo.stdout).expect("text").lines() {
+        let line = line.trim_end_matches(" (*)");
+        if !line.starts_with("roundelay-cli ") {
+            packages.insert(line.to_owned());
+        }
+    }
+    packages
+}
+
+/// A package with other features is compiled again, and so is all that depends on it.
+#[test]
+fn the_full_command_compiles_nothing_again_after_make_compare() {
+    let compare = packages_with_features(&["--no-default-features", "--features", "parquet"]);
+    let full = packages_with_features(&[]);
+    let again: Vec<_> = compare.difference(&full).collect();
+    assert!(compare.len() > 100 && full.len() > compare.len());
+    assert!(again.is_empty(), "other features: {again:?}");
 }
 
 #[test]
