@@ -3,6 +3,7 @@
 //! ([`WithUnit`]).
 
 mod carried;
+mod deserializer;
 mod positions;
 mod quantities;
 mod reader;
@@ -13,6 +14,7 @@ mod whole;
 mod written;
 
 pub use carried::custom;
+pub use deserializer::{Misread, ValueDeserializer};
 pub use quantities::Overhead;
 pub use reader::{Located, Reader, Text};
 pub use table::{Entry, tables};

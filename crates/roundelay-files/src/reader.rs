@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::carried;
+use crate::deserializer::{Misread, ValueDeserializer};
 use crate::positions::KeyPositions;
 use crate::serde_message::{SerdeMessage, header, hint_for_missing_key, in_words, is_index};
 
@@ -175,7 +176,7 @@ impl<'a> Reader<'a> {
         &self,
         keys: &[&str],
         table: Spanned<DeTable<'a>>,
-        read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
+        read: impl FnOnce(ValueDeserializer<'a>) -> Result<V, Misread>,
     ) -> Result<V, Fault> {
         self.take_rest_located(keys, table, read)
             .map_err(|fault| self.fault(fault))
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         &self,
         keys: &[&str],
         table: Spanned<DeTable<'a>>,
-        read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
+        read: impl FnOnce(ValueDeserializer<'a>) -> Result<V, Misread>,
     ) -> Result<V, Located> {
         let table_span = table.span();
         // Reading consumes the table, so we first note how serde would refuse each of its keys.
@@ -198,7 +199,7 @@ impl<'a> Reader<'a> {
             unknown.push(format!("unknown field `{}`", key.get_ref()));
         }
         carried::clear();
-        read(toml::Deserializer::from(table)).map_err(|error| {
+        read(ValueDeserializer::from(table)).map_err(|error| {
             let span = error.span().unwrap_or(table_span);
             let mut fault = self.fault_of_serde(&span, error.message());
             // The hint is about this table, so a nested table's key gets none.
