@@ -1,5 +1,6 @@
 //! Links in the documents, and names of tests in them, exist.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -130,4 +131,88 @@ fn names_of_tests_are_found() {
         test_names(text).collect::<Vec<_>>(),
         ["it_is_so", "and_so_it_is"]
     );
+}
+
+/// Names that the sources define: items, dependencies, and the files and folders themselves.
+fn names_defined(folder: &Path, names: &mut BTreeSet<String>) {
+    const KEYWORDS: [&str; 8] = [
+        "fn", "struct", "enum", "trait", "mod", "const", "type", "static",
+    ];
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || name == "target" || name == "node_modules" {
+            continue;
+        }
+        names.insert(name.to_string());
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into()));
+        if path.is_dir() {
+            names_defined(&path, names);
+        } else if name.ends_with(".rs") || name.ends_with(".toml") {
+            let text = fs::read_to_string(&path).expect("a source");
+            let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+            let words: Vec<_> = text.split(|c| !is_of_word(c)).collect();
+            for pair in words.windows(2) {
+                if KEYWORDS.contains(&pair[0]) || name == "Cargo.toml" {
+                    names.insert(pair[1].to_owned());
+                }
+            }
+            for rest in text.split("macro_rules! ").skip(1) {
+                let name = rest.split(|c| !is_of_word(c)).next();
+                names.extend(name.map(str::to_owned));
+            }
+        }
+    }
+}
+
+/// The names that a document quotes: identifiers, paths of modules and of files.
+fn names_quoted(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter_map(|quoted| {
+        let path = quoted.split('<').next().unwrap_or_default();
+        let is_of_path = |c: char| c.is_ascii_alphanumeric() || "_:./".contains(c);
+        let begins = path.starts_with(|c: char| c.is_ascii_alphabetic());
+        let name = path.trim_end_matches('/').rsplit([':', '/']).next();
+        name.filter(|_| begins && path.chars().all(is_of_path))
+    })
+}
+
+/// A module that ARCHITECTURE.md names exists, and so do types, functions, files and crates.
+#[test]
+fn names_in_the_architecture_are_there() {
+    // Words of the language, of the command line, of tc and of Python.
+    const OTHERS: [&str; 8] = [
+        "Box",
+        "From",
+        "unsafe",
+        "man",
+        "memory_limit",
+        "stab",
+        "abi3",
+        "rd.papers",
+    ];
+    let mut defined = BTreeSet::new();
+    names_defined(&root(), &mut defined);
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("a document");
+    let (mut count, mut gone) = (0, Vec::new());
+    for name in names_quoted(&text) {
+        count += 1;
+        let stem = name.split('.').next().unwrap_or_default();
+        if !defined.contains(name) && !defined.contains(stem) && !OTHERS.contains(&name) {
+            gone.push(name);
+        }
+    }
+    assert!(gone.is_empty(), "not in the sources: {gone:?}");
+    assert!(count > 200, "only {count} names were found");
+}
+
+#[test]
+fn a_name_that_is_gone_is_found() {
+    let text = "`tests/purity.rs` and `Scheduler<T>`, `mod::gone`, `a phrase`, `--option`";
+    let quoted: Vec<_> = names_quoted(text).collect();
+    assert_eq!(quoted, ["purity.rs", "Scheduler", "gone"]);
+    let mut defined = BTreeSet::new();
+    names_defined(&root().join("crates/roundelay/src"), &mut defined);
+    assert!(defined.contains("port.rs") && defined.contains("Scheduler"));
+    assert!(!defined.contains("gone_and_never_there"));
 }
