@@ -15,8 +15,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use roundelay::Instant;
 
-/// Lanes in a queue.
-const LANES: usize = 8;
+/// Lanes in a queue. One less than a power of two, so that halving finds an entry's lane.
+const LANES: usize = 15;
+/// The number that the heap has among the lanes.
+const HEAP: usize = LANES;
 
 /// An event's sort key: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number. The
 /// low 22 bits are left for the number of the link or agent, so that an [`Entry`] is a single
@@ -133,32 +135,46 @@ impl EventQueue {
 /// Diaconis, "Longest increasing subsequences", Bulletin of the AMS 36, 1999). So the ends fall
 /// from lane to lane. To find an entry's lane, count the ends that are later. The last lane in use
 /// is the first to become empty.
+///
+/// The heads are sorted. Busy lanes have short gaps, so the head that follows one of theirs passes
+/// few others on the way to its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Lanes {
-    /// The first entry in the heap, and in each lane in use.
-    heads: [Entry; LANES + 1],
+    /// The earliest head.
+    first: Entry,
+    /// The first entry in each lane in use and in the heap, the earliest at the end.
+    heads: [Head; LANES + 1],
+    /// How many heads there are.
+    led: usize,
     /// The last entry in each lane in use.
     ends: [Entry; LANES],
     /// Lanes in use.
     used: usize,
-    /// The earliest head, and its lane.
-    first: Entry,
-    first_lane: usize,
     /// The entries behind the heads.
     lanes: [VecDeque<Entry>; LANES],
     heap: BinaryHeap<Reverse<Entry>>,
 }
 
+/// The first entry in a lane.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    entry: Entry,
+    /// The lane, or [`HEAP`].
+    lane: usize,
+}
+
 impl Default for Lanes {
     fn default() -> Self {
-        let heads = [Entry::NEVER; LANES + 1];
-        let ends = [Entry::NEVER; LANES];
+        let head = Head {
+            entry: Entry::NEVER,
+            lane: HEAP,
+        };
         Self {
-            heads,
-            ends,
-            used: 0,
             first: Entry::NEVER,
-            first_lane: 0,
+            heads: [head; LANES + 1],
+            led: 0,
+            ends: [Entry::NEVER; LANES],
+            used: 0,
             lanes: Default::default(),
             heap: BinaryHeap::new(),
         }
@@ -167,7 +183,7 @@ impl Default for Lanes {
 
 impl Lanes {
     /// Adds an event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, number: usize, key: Key) {
         if !self.append(number, key) {
             self.pile(Entry::new(key, number));
@@ -175,18 +191,15 @@ impl Lanes {
     }
 
     /// Adds an event to a lane. If all lanes end later, returns false and changes nothing.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn append(&mut self, number: usize, key: Key) -> bool {
         let entry = Entry::new(key, number);
-        let lane: usize = self.ends[..self.used]
-            .iter()
-            .map(|end| usize::from(*end > entry))
-            .sum();
+        let lane = self.lane_for(entry);
         if lane < self.used {
             self.lanes[lane].push_back(entry);
         } else if lane < LANES {
             self.used += 1;
-            self.lead(lane + 1, entry);
+            self.lead(Head { entry, lane });
         } else {
             return false;
         }
@@ -194,39 +207,77 @@ impl Lanes {
         true
     }
 
+    /// How many lanes end after an entry.
+    #[inline(always)]
+    fn lane_for(&self, entry: Entry) -> usize {
+        let mut lane = 0;
+        if self.used < 4 {
+            while lane < self.used && self.ends[lane] > entry {
+                lane += 1;
+            }
+            return lane;
+        }
+        for step in [8, 4, 2, 1] {
+            let last = lane + step - 1;
+            if last < self.used && self.ends[last] > entry {
+                lane += step;
+            }
+        }
+        lane
+    }
+
     /// Adds an entry to the heap.
     #[cold]
     fn pile(&mut self, entry: Entry) {
-        let head = self.heads[0];
-        if head != Entry::NEVER {
-            self.heap.push(Reverse(head.max(entry)));
-        }
-        self.lead(0, head.min(entry));
-    }
-
-    #[inline]
-    fn lead(&mut self, lane: usize, entry: Entry) {
-        self.heads[lane] = entry;
-        if entry < self.first {
-            (self.first, self.first_lane) = (entry, lane);
+        let heads = &self.heads[..self.led];
+        let Some(at) = heads.iter().position(|head| head.lane == HEAP) else {
+            return self.lead(Head { entry, lane: HEAP });
+        };
+        let head = heads[at].entry;
+        self.heap.push(Reverse(head.max(entry)));
+        if entry < head {
+            self.heads.copy_within(at + 1..self.led, at);
+            self.led -= 1;
+            self.lead(Head { entry, lane: HEAP });
         }
     }
 
-    /// Removes the first entry.
+    /// Adds a head.
     #[inline]
+    fn lead(&mut self, head: Head) {
+        self.led += 1;
+        self.settle(head);
+    }
+
+    /// Moves a head from the last position to the one that it has in order.
+    #[inline(always)]
+    fn settle(&mut self, head: Head) {
+        let mut at = self.led - 1;
+        while at > 0 && self.heads[at - 1].entry < head.entry {
+            self.heads[at] = self.heads[at - 1];
+            at -= 1;
+        }
+        self.heads[at] = head;
+        self.first = self.heads[self.led - 1].entry;
+    }
+
+    /// Removes the first entry. There must be one.
+    #[inline(always)]
     pub(crate) fn pop(&mut self) {
-        let next = match self.first_lane.checked_sub(1) {
-            Some(lane) => self.lanes[lane].pop_front(),
+        let lane = self.heads[self.led - 1].lane;
+        let next = match self.lanes.get_mut(lane) {
+            Some(lane) => lane.pop_front(),
             None => self.heap.pop().map(|Reverse(entry)| entry),
         };
-        self.used -= usize::from(next.is_none() && self.first_lane > 0);
-        self.heads[self.first_lane] = next.unwrap_or(Entry::NEVER);
-        (self.first, self.first_lane) = (self.heads[0], 0);
-        for (lane, head) in (1..).zip(&self.heads[1..=self.used]) {
-            if *head < self.first {
-                (self.first, self.first_lane) = (*head, lane);
-            }
+        if let Some(entry) = next {
+            return self.settle(Head { entry, lane });
         }
+        self.used -= usize::from(lane != HEAP);
+        self.led -= 1;
+        self.first = match self.led {
+            0 => Entry::NEVER,
+            led => self.heads[led - 1].entry,
+        };
     }
 }
 

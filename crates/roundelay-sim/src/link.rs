@@ -82,6 +82,8 @@ pub(crate) struct Link {
     /// The port's next event.
     pub(crate) works: Key,
     pub(crate) layer: LinkLayer,
+    /// Whether packets have the same length on the link as elsewhere.
+    pub(crate) keeps_lengths: bool,
 }
 
 impl Link {
@@ -113,6 +115,7 @@ impl Link {
             wire,
             works: Key::NEVER,
             layer: config.layer,
+            keeps_lengths: config.layer.keeps_lengths(),
         })
     }
 

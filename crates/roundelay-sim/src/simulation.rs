@@ -87,7 +87,7 @@ pub struct Simulation<P = ()> {
     events: EventQueue,
     /// Events handled.
     happened: u64,
-    /// The sequence number at which to look for a stop again.
+    /// The sequence number at which to look for a stop and at sizes again.
     looks_at: u64,
     /// Links that must pick at this instant, after all arrivals.
     due: Vec<u32>,
@@ -208,6 +208,8 @@ impl<P: Probe> Simulation<P> {
         };
         if self.links.len() + (number as usize) < OWNERS {
             self.set_timer(number, Some(at));
+        } else {
+            self.looks_at = 0;
         }
         AgentId(number)
     }
@@ -345,7 +347,9 @@ impl<P: Probe> Simulation<P> {
     /// too many agents or events.
     pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
         loop {
-            self.check_size()?;
+            if self.world.sequence >= self.looks_at {
+                self.look()?;
+            }
             let (key, owner) = self.events.first();
             if !self.due.is_empty() && (key.is_pick() || key.time() > self.now) {
                 self.pick_due();
@@ -395,20 +399,12 @@ impl<P: Probe> Simulation<P> {
             .try_for_each(|agent| self.call(AgentId(agent), |agent, context| agent.end(context)))
     }
 
-    #[inline]
-    fn check_size(&mut self) -> Result<(), SimulationError> {
-        if self.world.sequence >= self.looks_at {
-            self.look()
-        } else if self.links.len() + self.seats.len() > OWNERS {
-            Err(SimulationError::TooLarge)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Checks whether the sequence numbers are used up, and whether a stop is requested.
+    /// Checks whether there are too many agents or events, and whether a stop is requested.
     #[cold]
     fn look(&mut self) -> Result<(), SimulationError> {
+        if self.links.len() + self.seats.len() > OWNERS {
+            return Err(SimulationError::TooLarge);
+        }
         self.looks_at = self.world.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
         if self.world.sequence >= EVENTS {
             Err(SimulationError::TooLong)
@@ -464,7 +460,7 @@ impl<P: Probe> Simulation<P> {
         else {
             return Ok(());
         };
-        if !link.layer.keeps_lengths() {
+        if !link.keeps_lengths {
             packet.len = self.world.arena.at(packet.payload.slot).len;
         }
         packet.payload.hop += 1;
@@ -484,8 +480,11 @@ impl<P: Probe> Simulation<P> {
             wire,
             works,
             layer,
+            keeps_lengths,
         } = &mut self.links[number as usize];
-        packet.len = layer.len_on_link(packet.len);
+        if !*keeps_lengths {
+            packet.len = layer.len_on_link(packet.len);
+        }
         wire.counts.arrived += 1;
         let state = self.world.arena.at(packet.payload.slot);
         self.world
