@@ -159,6 +159,7 @@ impl EdgeCodel {
             len: 0,
             sojourn: queueing_delay,
             backlog_bytes: u64::MAX,
+            bad_before: 0,
         };
         self.codel.judges_bad(
             Target {

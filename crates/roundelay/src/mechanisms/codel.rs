@@ -22,18 +22,21 @@
 //!
 //! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration
 //! in 16 bits ([`Rules::Linux`]): the third signal follows interval / 2 after the second (exactly:
-//! interval / sqrt 2), and later ones come nearer to the exact times. The times at which a Linux
-//! 6.1 drops show this (`peers/linux`, `compare.py timed`).
+//! interval / sqrt 2), and later ones come nearer to the exact times. Its clock has ticks of 1024
+//! ns, and it cuts all times to them: after some hundred signals the next one is due up to a packet
+//! earlier than by an exact clock. The times at which Linux drops show this (`peers/linux`,
+//! `compare.py timed`).
 //!
 //! Differences from the RFC: the queue is too short to signal while the bytes behind the packet are
-//! at most the packet's own length or one frame, the longer of the two. The RFC uses the longest
-//! packet ever seen, so one 64 KB superframe would raise the limit to 64 KB for good. State is
-//! reset at once when the queue becomes empty, not at the next dequeue from an empty queue, so a
-//! flow with one packet a second never has a standing queue. With [`Rules::Linux`] the next dequeue
-//! resets it, as in the RFC.
+//! at most the packet's own length or one frame, the longer of the two. The RFC says one frame, and
+//! implementations before it the longest packet ever seen, so one superframe of 64 KB would have
+//! turned CoDel off for good. State is reset at once when the queue becomes empty, not at the next
+//! dequeue from an empty queue, so a flow with one packet a second never has a standing queue. With
+//! [`Rules::Linux`] the next dequeue resets it, as in the RFC.
 //!
-//! Tests: `it_decides_as_the_rfc_is_written` compares with the RFC's pseudo-code over random runs.
-//! Single cases follow below.
+//! Tests: `it_decides_as_the_rfc_is_written` compares with the RFC's pseudo-code over random runs,
+//! and `codel_begins_as_the_rfc_is_written` (`theorems/onsets.rs`) does so with a queue behind a link
+//! whose rate changes, after pauses and other settings. Single cases follow below.
 
 use crate::time::{Duration, Instant};
 
@@ -59,8 +62,38 @@ pub(crate) enum Rules {
     Ours,
     /// 1 / sqrt(count) comes nearer by one step of Newton's iteration for each signal. The state is
     /// reset when a dequeue finds the queue empty. After a mark the next signal's time advances at
-    /// once.
+    /// once. Times are in whole ticks of 1024 ns, the first signal comes a tick after the interval,
+    /// and two signals are a tick apart at least. When one call has given 256 signals, the next is
+    /// due after the present distance.
     Linux,
+}
+
+/// Linux's tick.
+const TICK_PICOS: u64 = 1_024_000;
+/// Most signals of [`Rules::Linux`] in a call.
+const MOST_AT_ONCE: u32 = 256;
+
+const fn in_ticks(picos: u64) -> u64 {
+    picos - picos % TICK_PICOS
+}
+
+impl Rules {
+    /// The time as this clock tells it.
+    #[inline]
+    pub(crate) const fn clock(self, now: Instant) -> Instant {
+        match self {
+            Self::Ours => now,
+            Self::Linux => Instant::from_picos(in_ticks(now.as_picos())),
+        }
+    }
+
+    /// The duration of a parameter as this clock has it.
+    pub(crate) const fn length(self, time: Duration) -> Duration {
+        match self {
+            Self::Ours => time,
+            Self::Linux => Duration::from_picos(in_ticks(time.as_picos())),
+        }
+    }
 }
 
 impl Target {
@@ -74,8 +107,8 @@ impl Target {
     pub(crate) const fn of(target: Duration, interval: Duration, linux: bool) -> Self {
         let rules = if linux { Rules::Linux } else { Rules::Ours };
         Self {
-            target,
-            interval,
+            target: rules.length(target),
+            interval: rules.length(interval),
             rules,
         }
     }
@@ -109,6 +142,8 @@ pub(crate) struct Waited {
     pub(crate) sojourn: Duration,
     /// Bytes behind the packet in the queue.
     pub(crate) backlog_bytes: u64,
+    /// Packets that were judged bad just before this one, in the same call.
+    pub(crate) bad_before: u32,
 }
 
 /// State of one queue.
@@ -159,7 +194,7 @@ impl Codel {
     pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Waited) -> bool {
         let stands = self.is_standing(target, now, packet);
         match (self.dropping, stands) {
-            (true, true) => self.goes_on(target, now),
+            (true, true) => self.goes_on(target, now, packet.bad_before),
             (false, true) => self.begins(target, now),
             (_, false) => {
                 self.dropping = false;
@@ -201,7 +236,8 @@ impl Codel {
             return false;
         }
         // `ok_to_drop`: above the target from `first_above_time` on.
-        now >= *self.first_above_time.get_or_insert(now + target.interval)
+        let stands_at = *self.first_above_time.get_or_insert(now + target.interval);
+        now > stands_at || now == stands_at && target.rules == Rules::Ours
     }
 
     fn begins(&mut self, target: Target, now: Instant) -> bool {
@@ -228,11 +264,15 @@ impl Codel {
         true
     }
 
-    fn goes_on(&mut self, target: Target, now: Instant) -> bool {
+    fn goes_on(&mut self, target: Target, now: Instant, bad_before: u32) -> bool {
         if self.signalled {
             self.drop_next += self.step(target);
         }
         self.signalled = now >= self.drop_next;
+        if self.signalled && bad_before >= MOST_AT_ONCE && target.rules == Rules::Linux {
+            self.drop_next = now + self.step(target);
+            self.signalled = false;
+        }
         if self.signalled {
             self.count = self.count.saturating_add(1);
             self.root = newton(self.root, self.count);
@@ -244,9 +284,11 @@ impl Codel {
     fn step(&self, target: Target) -> Duration {
         match target.rules {
             Rules::Ours => target.exact_step(self.count),
-            Rules::Linux => Duration::from_picos(
-                ((u128::from(target.interval.as_picos()) * u128::from(self.root)) >> 16) as u64,
-            ),
+            Rules::Linux => {
+                let ticks = target.interval.as_picos() / TICK_PICOS;
+                let step = (u128::from(ticks) * u128::from(self.root)) >> 16;
+                Duration::from_picos((step as u64).max(1) * TICK_PICOS)
+            }
         }
     }
 
@@ -273,7 +315,12 @@ mod tests {
             len: 1000,
             sojourn: Duration::from_millis(millis),
             backlog_bytes: 100_000,
+            bad_before: 0,
         }
+    }
+
+    fn linux() -> Target {
+        Target::of(Target::DEFAULT.target, Target::DEFAULT.interval, true)
     }
 
     /// The milliseconds at which packets are judged bad, with one packet each millisecond and
@@ -372,10 +419,7 @@ mod tests {
             assert!((root - expected).abs() < 1e-3, "{root}, {expected}");
         }
         assert!((roots[98] - 0.1).abs() < 1e-3);
-        let target = Target {
-            rules: Rules::Linux,
-            ..Target::DEFAULT
-        };
+        let target = linux();
         let mut codel = Codel::default();
         let signals: Vec<_> = (10..500)
             .filter(|&now| codel.judges_bad(target, at(now), waited(6)))
@@ -388,10 +432,7 @@ mod tests {
     #[test]
     fn linux_advances_the_next_signal_with_a_mark() {
         for (marks, step) in [(true, 67), (false, 100)] {
-            let target = Target {
-                rules: Rules::Linux,
-                ..Target::DEFAULT
-            };
+            let target = linux();
             // The queue is short right after the last signal: `drop_next` is 306 after a mark, 250
             // after a drop. 1,880 is within 16 intervals of the first one alone.
             let mut codel = Codel::default();
@@ -416,14 +457,34 @@ mod tests {
     fn counted_drops_before_any_signal_resume_nothing() {
         let mut codel = Codel::default();
         codel.count_drops(5);
-        let target = Target {
-            rules: Rules::Linux,
-            ..Target::DEFAULT
-        };
+        let target = linux();
         let signals: Vec<_> = (10..300)
             .filter(|&now| codel.judges_bad(target, at(now), waited(6)))
             .collect();
         assert_eq!(signals, [110, 210, 260], "as without drops");
+    }
+
+    /// A call that comes hours late drops no more than so many packets, and then goes on as before.
+    #[test]
+    fn linux_gives_at_most_256_signals_in_a_call() {
+        for (target, expected) in [(linux(), 256), (Target::DEFAULT, 999)] {
+            let mut codel = Codel::default();
+            assert_eq!(signals(&mut codel, 10..120, 6), [110]);
+            let late = at(3_600_000);
+            let mut given = 0;
+            while given < 999 {
+                let bad_before = given;
+                let waited = Waited {
+                    bad_before,
+                    ..waited(3_600_000)
+                };
+                if !codel.judges_bad(target, late, waited) {
+                    break;
+                }
+                given += 1;
+            }
+            assert_eq!(given, expected);
+        }
     }
 
     #[test]
@@ -449,6 +510,7 @@ mod tests {
                 len,
                 sojourn: Duration::from_millis(50),
                 backlog_bytes,
+                bad_before: 0,
             };
             assert!(!codel.judges_bad(Target::DEFAULT, at(0), waited));
             assert_eq!(codel.judges_bad(Target::DEFAULT, at(100), waited), stands);

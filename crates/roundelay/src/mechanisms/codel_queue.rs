@@ -61,6 +61,9 @@ impl CodelQueue {
         now: Instant,
         dropped: &mut VecDeque<(P::Leaving, DropReason)>,
     ) -> Option<(P::Leaving, u32)> {
+        let rules = signals.target.rules;
+        let now = rules.clock(now);
+        let mut bad_before = 0;
         loop {
             let Some(age) = pool.head_age(&self.queue) else {
                 self.codel.reset();
@@ -68,14 +71,15 @@ impl CodelQueue {
             };
             let len = self.queue.head_len();
             let mut packet = pool.pop(&mut self.queue)?;
-            let sojourn = now.since(age.arrival);
+            let sojourn = now.since(rules.clock(age.arrival));
             let waited = Waited {
                 len,
                 sojourn,
                 backlog_bytes: pool.backlog().bytes,
+                bad_before,
             };
             let is_bad = self.codel.judges_bad(signals.target, now, waited);
-            let follows_linux = signals.target.rules == Rules::Linux;
+            let follows_linux = rules == Rules::Linux;
             // Linux resets the state above, when the next call finds the queue empty.
             if !follows_linux {
                 self.reset_if_empty();
@@ -83,6 +87,7 @@ impl CodelQueue {
             if is_bad {
                 if !(signals.ecn && mark(&mut packet, age.ecn)) {
                     dropped.push_back((packet, DropReason::Early));
+                    bad_before += 1;
                     continue;
                 }
                 if follows_linux {
@@ -91,7 +96,7 @@ impl CodelQueue {
             }
             if signals
                 .ce_threshold
-                .is_some_and(|threshold| sojourn > threshold)
+                .is_some_and(|threshold| sojourn > rules.length(threshold))
             {
                 mark(&mut packet, age.ecn);
             }

@@ -14,7 +14,7 @@
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
 //! | a keyed hash | [`siphash`] |
-//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`detecting_queue`] (a scheduler), [`pie`], [`signalling`] |
+//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`detecting_queue`] (a scheduler), [`pie`], [`pie_linux`], [`queue_pie`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
@@ -40,6 +40,8 @@ pub(crate) mod longest;
 pub(crate) mod lottery;
 pub(crate) mod new_and_old;
 pub(crate) mod pie;
+pub(crate) mod pie_linux;
+pub(crate) mod queue_pie;
 pub(crate) mod random;
 pub(crate) mod rank_by;
 pub(crate) mod ranked;

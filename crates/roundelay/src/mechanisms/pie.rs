@@ -1,8 +1,10 @@
-//! PIE's controller for one queue: the drop probability from the delay, and which arrivals it hits.
+//! PIE's controller for one queue, as the RFC has it: the drop probability from the delay, and which
+//! arrivals it hits.
 //!
-//! Shared by `pie`, with one queue, and `fq_pie`, with one for each flow. Updates are due every
-//! `tupdate`, but no timer runs. Each call on the queue first does the updates that have become due
-//! ([`advance`](QueuePie::advance)). Between two calls the queue's delay does not change.
+//! Shared by `pie`, with one queue, and `fq_pie`, with one for each flow (`queue_pie.rs`). Updates
+//! are due every `tupdate`, but no timer runs. Each call on the queue first does the updates that
+//! have become due ([`advance`](RfcPie::advance)). Between two calls the queue's delay does not
+//! change.
 //!
 //! Source: R. Pan, P. Natarajan, F. Baker, G. White, RFC 8033, 2017. Names are those of `pie.rs`.
 
@@ -35,6 +37,12 @@ pub(crate) const fn rate_estimator<C>(of: fn(&mut C) -> &mut bool) -> Parameter<
     Parameter::switch("dq_rate_estimator", about, of)
 }
 
+/// The parameter `linux`.
+pub(crate) const fn linux<C>(of: fn(&mut C) -> &mut bool) -> Parameter<C> {
+    let about = "Linux's controller: its ticks, first update, burst allowance and long delays";
+    Parameter::switch("linux", about, of)
+}
+
 /// Parameters of the controller, as in `pie.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -45,6 +53,8 @@ pub(crate) struct Settings {
     pub(crate) burst: Duration,
     pub(crate) bytemode: bool,
     pub(crate) dq_rate_estimator: bool,
+    /// Whether the controller is Linux's. It stays one or the other.
+    pub(crate) linux: bool,
 }
 
 /// Bits of a probability.
@@ -253,9 +263,9 @@ impl DepartureRate {
     }
 }
 
-/// The controller of one queue, and what it knows of the queue.
+/// The RFC's controller of one queue, and what it knows of the queue.
 #[derive(Debug, Clone)]
-pub(crate) struct QueuePie {
+pub(crate) struct RfcPie {
     controller: Controller,
     /// Sum of the probabilities since the last drop.
     accumulated: u64,
@@ -264,7 +274,7 @@ pub(crate) struct QueuePie {
     departures: DepartureRate,
 }
 
-impl QueuePie {
+impl RfcPie {
     /// Of an empty queue, with the whole burst allowance. Updates are due from the first call on.
     pub(crate) fn new(burst: Duration) -> Self {
         Self {
@@ -278,17 +288,6 @@ impl QueuePie {
             sojourn: Duration::ZERO,
             departures: DepartureRate::default(),
         }
-    }
-
-    /// Before the first call: updates are due from this time on, at the same times as those of
-    /// other queues.
-    pub(crate) fn begin(&mut self, began: Instant) {
-        self.controller.begin(began);
-    }
-
-    /// Drop probability, in units of 1 / [`ONE`].
-    pub(crate) const fn probability(&self) -> u64 {
-        self.controller.probability
     }
 
     /// The present delay: zero for an empty queue.
@@ -364,8 +363,17 @@ impl QueuePie {
         self.departures.left(now, len, before);
     }
 
-    /// A packet was dropped for another reason. As any drop, this starts a new sum of
-    /// probabilities.
+    /// Before the first call: updates are due from this time on.
+    pub(crate) fn begin(&mut self, began: Instant) {
+        self.controller.begin(began);
+    }
+
+    /// Drop probability, in units of 1 / [`ONE`].
+    pub(crate) const fn probability(&self) -> u64 {
+        self.controller.probability
+    }
+
+    /// A packet was dropped. This starts a new sum of probabilities.
     pub(crate) fn dropped(&mut self) {
         self.accumulated = 0;
     }
@@ -377,8 +385,8 @@ impl QueuePie {
 
     /// 1. The drop probability is at most one.
     /// 2. The burst allowance is at most `burst`.
-    /// 3. The sum of the probabilities since the last drop is below 8.5: the packet that reaches
-    ///    8.5 is dropped.
+    /// 3. The sum of the probabilities since the last drop is below 8.5, because the packet that
+    ///    reaches 8.5 is dropped.
     pub(crate) fn check(&self, settings: &Settings) {
         self.controller.check(settings);
         assert!(self.accumulated < CERTAINLY_DROPPED, "invariant 3");

@@ -17,6 +17,7 @@
 //! | guarantee | value | test in `theorems/codel.rs` |
 //! |---|---|---|
 //! | signals | k-th at t0 + sum of interval / sqrt(i), i < k | `drops_follow_the_control_law` |
+//! | onsets | the RFC's pseudo-code, packet by packet | `onsets.rs`: `codel_begins_as_the_rfc_is_written` |
 //! | queue that does not stand for an interval | loses nothing | `bursts_and_pings_lose_nothing` |
 //! | packets that wait for no other | are never dropped | `known_bug_34_pings_are_never_dropped` |
 //! | responsive load | waits around `target` | `delay_comes_down_to_the_target` |
@@ -25,8 +26,7 @@
 //! Cost: O(1) a packet, and a square root for each drop. Memory: constant.
 //!
 //! Differences from the RFC: those of `mechanisms/codel.rs`. Nothing is dropped while less than a
-//! frame, or less than the packet's own length, waits behind the packet. (The RFC asks for the
-//! longest packet ever seen.)
+//! frame, or less than the packet's own length, waits behind the packet. (The RFC says a frame.)
 
 use alloc::collections::VecDeque;
 
@@ -50,9 +50,9 @@ pub struct Config {
     /// Time in the queue above which each ECN-capable packet is marked, whatever CoDel says. None:
     /// never.
     pub ce_threshold: Option<Duration>,
-    /// Whether times of signals follow Linux: 1 / sqrt(count) is computed by one step of Newton's
-    /// iteration a signal, the next signal's time advances with a mark, and CoDel's state is reset
-    /// when a dequeue finds the queue empty.
+    /// Whether times of signals follow Linux: they are in ticks of 1024 ns, 1 / sqrt(count) is
+    /// computed by one step of Newton's iteration a signal, the next signal's time advances with a
+    /// mark, and CoDel's state is reset when a dequeue finds the queue empty.
     pub linux: bool,
 }
 
@@ -88,7 +88,7 @@ impl Discipline for Config {
         codel_queue::threshold(|config| &mut config.ce_threshold),
         Parameter::switch(
             "linux",
-            "Linux's times of signals: 1 / sqrt(count) by one step of Newton's iteration",
+            "Linux's times of signals: in ticks, 1 / sqrt(count) by one step of Newton's iteration",
             |config| &mut config.linux,
         ),
     ];

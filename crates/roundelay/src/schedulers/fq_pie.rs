@@ -34,7 +34,9 @@
 //!
 //! Differences from the draft: a packet that finds at most two frames of 1514 bytes in its queue is
 //! kept, and a queue's first burst of 150 ms passes, as in `pie`. A full buffer drops the arriving
-//! packet, as in Linux, where fq_codel takes the longest queue's.
+//! packet, as in Linux, where fq_codel takes the longest queue's. With `linux` each queue has the
+//! kernel's controller (`mechanisms/pie_linux.rs`). Beyond 2048 queues the kernel updates those that
+//! follow a tick later, which is not followed.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -47,7 +49,8 @@ use crate::author::{
 use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
-use crate::mechanisms::pie::{self, FRAME, ONE, QueuePie, Settings};
+use crate::mechanisms::pie::{self, FRAME, Settings};
+use crate::mechanisms::queue_pie::QueuePie;
 use crate::mechanisms::random::Random;
 
 /// Burst that passes without drops after a calm period: tc-fq_pie(8) has no parameter for it.
@@ -77,6 +80,8 @@ pub struct Config {
     /// Whether a queue's delay is estimated from its departure rate. Otherwise it follows from the
     /// arrival times of departing packets.
     pub dq_rate_estimator: bool,
+    /// Whether the controllers are Linux's, step by step (`mechanisms/pie_linux.rs`).
+    pub linux: bool,
 }
 
 impl Default for Config {
@@ -92,6 +97,7 @@ impl Default for Config {
             ecn: false,
             bytemode: false,
             dq_rate_estimator: false,
+            linux: false,
         }
     }
 }
@@ -145,6 +151,7 @@ impl Discipline for Config {
         ),
         pie::bytemode(|config| &mut config.bytemode),
         pie::rate_estimator(|config| &mut config.dq_rate_estimator),
+        pie::linux(|config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &[
         "target",
@@ -200,6 +207,7 @@ impl Config {
             burst: BURST,
             bytemode: self.bytemode,
             dq_rate_estimator: self.dq_rate_estimator,
+            linux: self.linux,
         }
     }
 }
@@ -254,7 +262,7 @@ impl<T> Configured<Config> for FqPie<T> {
         let flows = config.flows as usize;
         let flow = Flow {
             queue: Queue::default(),
-            pie: QueuePie::new(BURST),
+            pie: QueuePie::new(&config.settings()),
             credit: Credit::default(),
         };
         Ok(Self {
@@ -307,13 +315,13 @@ impl<T> FqPie<T> {
         if !flow.pie.judges_bad(&settings, random, packet.len, backlog) {
             return Some(packet);
         }
-        let largest_marked = ONE / 100 * u64::from(self.config.ecn_prob);
         // RFC 8033, 5.1: mark a capable packet while the probability is low.
-        let marks = self.config.ecn && flow.pie.probability() < largest_marked;
+        let marks = self.config.ecn && flow.pie.may_mark(self.config.ecn_prob);
         if marks && packet.ecn != Ecn::NotCapable {
             packet.ecn = Ecn::Marked;
             return Some(packet);
         }
+        flow.pie.dropped();
         self.dropped.push_back((packet, DropReason::Early));
         None
     }
@@ -341,6 +349,7 @@ impl<T> Scheduler<T> for FqPie<T> {
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         self.was_idle = false;
+        self.began.get_or_insert(now);
         loop {
             // RFC 8290, 4.2: the head of the new queues, else of the old ones.
             let number = self.turns.next(now, &mut self.flows, self.config.quantum)?;
@@ -349,11 +358,12 @@ impl<T> Scheduler<T> for FqPie<T> {
                 self.turns.found_empty(flow, true);
                 continue;
             }
+            let settings = self.config.settings();
             let before = flow.backlog();
-            flow.pie.advance(&self.config.settings(), now, before);
+            flow.pie.advance(&settings, now, before);
             let packet = self.pool.pop(&mut flow.queue)?;
-            let sojourn = now.since(packet.arrival);
-            flow.pie.left(now, sojourn, packet.len, before.bytes);
+            let left = (packet.arrival, packet.len);
+            flow.pie.left(&settings, now, left, before.bytes);
             self.turns.sent(flow, packet.len);
             return Some(packet);
         }

@@ -17,7 +17,7 @@
 //! | alpha, beta | `alpha` / 16 and `beta` / 16, a second |
 //! | MAX_BURST, burst_allowance_ | `burst`, `burst_allowance` in `mechanisms/pie.rs` |
 //! | drop_prob_, accu_prob_ | `probability`, `accumulated` there |
-//! | current_qdelay, qdelay_old_ | `QueuePie::delay`, `old_delay` there |
+//! | current_qdelay, qdelay_old_ | `RfcPie::delay`, `old_delay` there |
 //! | DQ_THRESHOLD | `MEASURED_BYTES` there |
 //! | mark_ecnth | `LARGEST_MARKED` |
 //! | MEAN_PKTSIZE | `FRAME` |
@@ -41,8 +41,11 @@
 //!
 //! Differences from the RFC: PIE is always active (5.3 turns it on when a third of the buffer is
 //! full). A packet that finds at most two frames of 1514 bytes is kept. The first update comes
-//! `tupdate` after the first call. A measurement of the departure rate is divided by its own bytes,
-//! which may be more than DQ_THRESHOLD. `bytemode` is tc's.
+//! `tupdate` after the first call. An emptied queue has no delay, where appendix A keeps that of the
+//! packet that left last. The probability decays as in 4.2 and appendix A, and not as in appendix B.
+//! A measurement of the departure rate is divided by its own bytes, which may be more than
+//! DQ_THRESHOLD. `bytemode` is tc's. With `linux` the controller is the kernel's
+//! (`mechanisms/pie_linux.rs`).
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Handle,
@@ -50,7 +53,8 @@ use crate::author::{
     Seed,
 };
 use crate::config::{HOUR, MICROSECOND};
-use crate::mechanisms::pie::{self, FRAME, ONE, QueuePie, Settings};
+use crate::mechanisms::pie::{self, FRAME, Settings};
+use crate::mechanisms::queue_pie::QueuePie;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 
@@ -75,6 +79,8 @@ pub struct Config {
     /// Whether the delay is estimated from the departure rate. Otherwise it follows from the
     /// arrival times of departing packets.
     pub dq_rate_estimator: bool,
+    /// Whether the controller is Linux's, step by step (`mechanisms/pie_linux.rs`).
+    pub linux: bool,
 }
 
 impl Default for Config {
@@ -88,6 +94,7 @@ impl Default for Config {
             ecn: false,
             bytemode: false,
             dq_rate_estimator: false,
+            linux: false,
         }
     }
 }
@@ -129,6 +136,7 @@ impl Discipline for Config {
         ),
         pie::bytemode(|config| &mut config.bytemode),
         pie::rate_estimator(|config| &mut config.dq_rate_estimator),
+        pie::linux(|config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &[
         "target",
@@ -166,8 +174,8 @@ impl Discipline for Config {
     }
 }
 
-/// Below this probability capable packets are marked.
-const LARGEST_MARKED: u64 = ONE / 10;
+/// Below this probability, in percent, capable packets are marked.
+const LARGEST_MARKED: u32 = 10;
 
 /// The scheduler.
 #[derive(Debug, Clone)]
@@ -188,6 +196,7 @@ impl Config {
             burst: self.burst,
             bytemode: self.bytemode,
             dq_rate_estimator: self.dq_rate_estimator,
+            linux: self.linux,
         }
     }
 }
@@ -196,7 +205,7 @@ impl<T> Configured<Config> for Pie<T> {
     fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: SignallingQueue::default(),
-            pie: QueuePie::new(config.burst),
+            pie: QueuePie::new(&config.settings()),
             random: Random::new(seed),
             config,
         })
@@ -205,7 +214,7 @@ impl<T> Configured<Config> for Pie<T> {
 
 impl<T> Pie<T> {
     /// Drop probability, from 0 to 1, in units of 2^-60.
-    pub const fn probability(&self) -> u64 {
+    pub fn probability(&self) -> u64 {
         self.pie.probability()
     }
 }
@@ -220,25 +229,27 @@ impl<T> Scheduler<T> for Pie<T> {
             arrival: now,
             ..packet
         };
-        let marks = self.config.ecn && self.pie.probability() < LARGEST_MARKED;
         let random = &mut self.random;
         let kept = if self.pie.judges_bad(&settings, random, packet.len, backlog) {
+            let marks = self.config.ecn && self.pie.may_mark(LARGEST_MARKED);
             self.queue.signal(packet, marks)
         } else {
             Some(packet)
         };
-        if let Some(packet) = kept {
-            self.queue.push(packet);
+        match kept {
+            Some(packet) => self.queue.push(packet),
+            None => self.pie.dropped(),
         }
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let settings = self.config.settings();
         let before = self.queue.backlog();
-        self.pie.advance(&self.config.settings(), now, before);
+        self.pie.advance(&settings, now, before);
         let packet = self.queue.pop()?;
-        let sojourn = now.since(packet.arrival);
-        self.pie.left(now, sojourn, packet.len, before.bytes);
+        let left = (packet.arrival, packet.len);
+        self.pie.left(&settings, now, left, before.bytes);
         Some(packet)
     }
 

@@ -28,6 +28,7 @@ mod lstf;
 mod lstf_levels;
 mod mqfq;
 mod network;
+mod onsets;
 mod packet_fq;
 mod pie;
 mod preemptive;

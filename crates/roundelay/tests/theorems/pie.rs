@@ -793,11 +793,11 @@ proptest! {
     #[test]
     fn nothing_vanishes(
         (target, tupdate, alpha, beta, burst) in (1u64..100_000, 1u64..100_000, 0u32..=32, 0u32..=32, 0u64..100_000),
-        (bytemode, dq_rate_estimator, ecn, wait) in (any::<bool>(), any::<bool>(), any::<bool>(), 0u64..3_000_000),
+        (bytemode, dq_rate_estimator, ecn, linux, wait) in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0u64..3_000_000),
         lens in prop::collection::vec(0u32..3000, 1..300),
     ) {
         let [target, tupdate, burst] = [target, tupdate, burst].map(Duration::from_micros);
-        let config = pie::Config { target, tupdate, alpha, beta, burst, ecn, bytemode, dq_rate_estimator };
+        let config = pie::Config { target, tupdate, alpha, beta, burst, ecn, bytemode, dq_rate_estimator, linux };
         let mut scheduler = config.build::<u64>(Seed::new(1)).expect("legal");
         let (mut sent, mut dropped, mut now) = (0, 0, Instant::ZERO);
         for (number, len) in (0u64..).zip(&lens) {
