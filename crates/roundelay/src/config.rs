@@ -122,6 +122,8 @@ pub struct Parameter<C: 'static> {
     pub about: &'static str,
     /// Whether the word of a choice is written alone, as in `cake diffserv4`.
     pub(crate) is_bare: bool,
+    /// Whether the name of a choice alone means its first word, as in `fq linux`.
+    pub(crate) means_first: bool,
     field: Field<C>,
 }
 
@@ -156,6 +158,7 @@ impl<C> Parameter<C> {
             max: *range.end(),
             about,
             is_bare: false,
+            means_first: false,
             field,
         }
     }
@@ -309,6 +312,20 @@ impl<C> Parameter<C> {
             about,
             Field::Choice(read, write),
         )
+    }
+
+    /// A [`choice`](Self::choice) whose name alone means its first word: `fq linux` is `fq linux 7.3`.
+    pub const fn version(
+        name: &'static str,
+        words: &'static [&'static str],
+        about: &'static str,
+        read: fn(&C) -> u64,
+        write: fn(&mut C, u64),
+    ) -> Self {
+        Self {
+            means_first: true,
+            ..Self::choice(name, words, about, read, write)
+        }
     }
 
     /// A [`choice`](Self::choice) whose word is written without the parameter's name, as `tc`

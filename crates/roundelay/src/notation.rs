@@ -24,6 +24,13 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
         let value = match parameter.kind {
             Kind::Switch if word == parameter.name => 1,
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
+            Kind::Choice(_)
+                if word == parameter.name
+                    && parameter.means_first
+                    && !is_number(words.clone().next()) =>
+            {
+                0
+            }
             kind if word == parameter.name && kind != Kind::Switch => {
                 written = words
                     .next()
@@ -47,6 +54,11 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
         Some(set) => Ok(set),
         None => Err(unknown_parameter(config, word)),
     }
+}
+
+/// Whether a number may follow, and not the next parameter.
+fn is_number(next: Option<&str>) -> bool {
+    next.is_some_and(|word| word.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// Reads the numbers behind the name of a parameter that takes several, up to the first word that

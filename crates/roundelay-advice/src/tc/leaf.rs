@@ -287,9 +287,13 @@ pub(super) fn tc_words(discipline: &AnyDiscipline) -> String {
     let written = discipline.to_string();
     let mut previous = "";
     let mut words = Vec::new();
-    // The kernel follows its own rules anyway.
-    for word in written.split_whitespace().filter(|word| *word != "linux") {
-        words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));
+    for word in written.split_whitespace() {
+        let is_version =
+            previous == "linux" && word.starts_with(|first: char| first.is_ascii_digit());
+        // The kernel follows its own rules anyway, those of its version.
+        if word != "linux" && !is_version {
+            words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));
+        }
         previous = word;
     }
     words.join(" ")

@@ -66,8 +66,7 @@ impl NewAndOld {
         if credit.is_listed {
             return false;
         }
-        credit.is_listed = true;
-        credit.deficit = deficit;
+        credit.begin(deficit);
         self.new.push_back(number);
         true
     }
@@ -76,9 +75,7 @@ impl NewAndOld {
     /// is idle with the credit it had.
     pub(crate) fn take_back(&mut self, queue: &mut impl Turns, deficit: i64) {
         self.new.pop_back();
-        let credit = queue.credit();
-        credit.is_listed = false;
-        credit.deficit = deficit;
+        queue.credit().take_back(deficit);
     }
 
     /// The queue whose turn it is, with credit. If it is empty, [`found_empty`](Self::found_empty)
@@ -199,6 +196,23 @@ impl Credit {
     /// Bytes of credit left.
     pub(crate) const fn bytes(&self) -> i64 {
         self.deficit
+    }
+
+    /// The queue takes turns from now on, in a list of the discipline's own, with this credit.
+    pub(crate) fn begin(&mut self, deficit: i64) {
+        self.is_listed = true;
+        self.deficit = deficit;
+    }
+
+    /// Undoes [`begin`](Self::begin), with the credit that was before.
+    pub(crate) fn take_back(&mut self, deficit: i64) {
+        self.is_listed = false;
+        self.deficit = deficit;
+    }
+
+    /// Another quantum.
+    pub(crate) fn add(&mut self, quantum: u32) {
+        self.deficit += i64::from(quantum);
     }
 
     /// The credit of a queue that begins anew in the middle of its turn.

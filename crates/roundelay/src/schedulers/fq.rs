@@ -1,41 +1,55 @@
-//! FQ as Linux has it: a queue for each flow, served by deficit round robin, new flows first, and
-//! paced so that no flow is faster than a rate.
+//! FQ as Linux 7.3 has it, or Linux 6.1: a queue for each flow, served by deficit round robin, new
+//! flows first, and paced so that no flow is faster than a rate.
 //!
 //! This is the queue for servers with many connections. It has no hash, so flows never share a
 //! queue. A new flow may send `initial_quantum` bytes before it takes turns, about the first window
 //! of a TCP sender. With `maxrate`, a flow that has used up its credit waits until the rate allows
 //! more. The others are served meanwhile, and if none is left the scheduler idles.
 //!
+//! Since 6.7 Linux has three changes, which `linux 6.1` is without. A packet that finds no packet of
+//! a flow in turn, and fewer than eight packets that came like it, is sent in the order of arrival
+//! and uses no flow's credit: the fast path, which `maxrate` closes. Flows are in three bands by
+//! priority, of which each sends so many bytes in turn, but a flow that is seen for the first time
+//! is always listed in the first band, whatever its priority. And a flow that is found without
+//! packets always passes through the old flows, where it was idle at once if there were none.
+//!
 //! Source: tc-fq(8). The order of new and old flows: `mechanisms/new_and_old.rs`, RFC 8290, section
 //! 4.2. The rule of pacing, which tc-fq(8) does not give, is a kernel's behaviour: a quantum at
-//! once, then a pause as long as the rate takes for it, less what the flow was late, up to half.
+//! once, then a pause as long as the rate takes for it, less what the flow was late, up to half. The
+//! fast path too is a kernel's behaviour (`peers/linux`).
 //!
 //! | tc-fq(8) | here |
 //! |---|---|
 //! | new flows, old flows | `NewAndOld` |
 //! | throttled flows | `paced` |
+//! | fast path | `fast` |
+//! | new flows of the first band | `newcomers` |
 //! | time of a flow's next packet | `Flow::next_at` |
 //! | refill_delay | `Flow::idle_since` |
 //!
 //! | guarantee | value | test in `theorems/fq.rs` |
 //! |---|---|---|
 //! | two flows, both backlogged for an interval and not paced | service differs by at most 2 (Q + L) bytes | `backlogged_flows_share_evenly` |
-//! | a new flow | `initial_quantum` bytes and L go before all old flows' | `a_new_flow_sends_its_first_window_at_once` |
+//! | a new flow | `initial_quantum` bytes and L go before all old flows', in 7.3 after 196,608 bytes of these | `a_new_flow_sends_its_first_window_at_once` |
 //! | flows of any numbers | never share a queue | `flows_never_share_a_queue` |
 //! | a flow paced at r, in any interval t | at most the first credit and r t + Q + L bytes | `no_interval_has_more_than_the_rate` |
 //! | pace in the long term, packets of one length that divides Q | r | `packets_leave_at_the_pace` |
 //! | idle | until the time of `Scheduler::ready_at`, not longer | `packets_leave_at_the_pace` |
 //! | a flow of `flow_limit` packets | loses its next packet; others lose none | `a_flow_has_its_own_limit` |
 //! | full buffer | drops the arriving packet | `a_full_buffer_drops_the_arriving_packet` |
+//! | fast path | at most eight packets, before those of flows | `a_packet_alone_takes_the_fast_path` |
 //!
 //! Cost: O(1) a packet, with pacing O(log n) in the number of flows that wait. Memory: a record for
 //! each flow ever seen.
 //!
 //! Differences from Linux's fq: a packet has no departure time of its own here, and a flow no
-//! socket, so `maxrate` alone paces, and there is no horizon. Packets go by flow alone, without
-//! the three bands of kernels from 6.8 on. A flow is forgotten when it is removed, not by age.
+//! socket, so `maxrate` alone paces, and there is no horizon. All packets have the usual priority, so
+//! they are in the second of the three bands, and 6.1's queue for the highest priority is not used.
+//! The limit counts packets of the fast path too. A flow is forgotten when it is
+//! removed, not by age. No packet takes the fast path past a flow that waits for its time, because
+//! it may be the flow's own.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use crate::author::{
@@ -51,6 +65,35 @@ use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
 const RATES: core::ops::RangeInclusive<u64> = 8..=100_000_000_000_000;
 /// Longest pause of a paced flow.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Most packets that wait on the fast path.
+const MOST_FAST: u32 = 8;
+/// Bytes that each band sends in turn.
+const BANDS: [i64; 3] = [9 << 16, 3 << 16, 1 << 16];
+/// The band of newcomers, and the one of the usual priority.
+const FIRST: usize = 0;
+const USUAL: usize = 1;
+
+/// The kernel whose rules hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kernel {
+    /// Linux 6.7 and later, up to 7.3 at least.
+    #[default]
+    V7_3,
+    /// Linux before 6.7: no fast path.
+    V6_1,
+}
+
+impl Kernel {
+    const WORDS: &'static [&'static str] = &["7.3", "6.1"];
+
+    const fn of(word: u64) -> Self {
+        match word {
+            0 => Self::V7_3,
+            _ => Self::V6_1,
+        }
+    }
+}
 
 /// Parameters of FQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +115,8 @@ pub struct Config {
     pub pacing: bool,
     /// Time in the queue above which each ECN-capable packet is marked. None: never.
     pub ce_threshold: Option<Duration>,
+    /// The kernel whose rules hold.
+    pub linux: Kernel,
 }
 
 impl Default for Config {
@@ -85,6 +130,7 @@ impl Default for Config {
             low_rate_threshold: Rate::from_bits_per_second(550_000),
             pacing: true,
             ce_threshold: None,
+            linux: Kernel::V7_3,
         }
     }
 }
@@ -141,6 +187,13 @@ impl Discipline for Config {
             "time in the queue above which each ECN-capable packet is marked",
             |config| &mut config.ce_threshold,
         ),
+        Parameter::version(
+            "linux",
+            Kernel::WORDS,
+            "the kernel whose rules hold: 6.1 is without the fast path of 6.7 and later",
+            |config| config.linux as u64,
+            |config, word| config.linux = Kernel::of(word),
+        ),
     ];
     const LIVE: &'static [&'static str] = &[
         "flow_limit",
@@ -151,6 +204,7 @@ impl Discipline for Config {
         "low_rate_threshold",
         "pacing",
         "ce_threshold",
+        "linux",
     ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(10_000);
@@ -188,7 +242,20 @@ pub struct Fq<T, P: Storage<T> = Nodes<T>> {
     pool: Pool<T, P>,
     /// By flow number.
     flows: Vec<Flow>,
+    /// Flows of the usual priority.
     turns: NewAndOld,
+    /// Flows seen for the first time, since then: in the first band. They come into `turns` when
+    /// their credit or their packets are used up.
+    newcomers: VecDeque<u32>,
+    /// The band whose turn it is, and the bytes that each may still send.
+    band: usize,
+    band_credits: [i64; 3],
+    /// Flows with packets.
+    backlogged: u32,
+    /// Packets that were alone when they came, or nearly.
+    fast: Queue,
+    /// The packet that arrived last is one of them.
+    arrived_fast: bool,
     /// Flows that wait for their time, with this time.
     paced: BTreeSet<(Instant, u32)>,
     /// The flow of the packet that arrived last.
@@ -235,6 +302,12 @@ impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
             pool: Pool::empty(),
             flows: Vec::new(),
             turns: NewAndOld::with_capacity(0),
+            newcomers: VecDeque::new(),
+            band: FIRST,
+            band_credits: [0; 3],
+            backlogged: 0,
+            fast: Queue::EMPTY,
+            arrived_fast: false,
             paced: BTreeSet::new(),
             arrived: 0,
             was_idle: None,
@@ -257,10 +330,69 @@ impl<T, P: Storage<T>> Fq<T, P> {
         if !flow.is_known {
             flow.is_known = true;
             credit = self.config.initial_quantum.into();
+            if self.config.linux == Kernel::V7_3 {
+                flow.credit.begin(credit);
+                self.newcomers.push_back(number);
+                self.was_idle = Some(before);
+                return;
+            }
         } else if now.since(flow.idle_since) > self.config.refill_delay {
             credit = credit.max(self.config.quantum.into());
         }
         self.was_idle = self.turns.join(number, flow, credit).then_some(before);
+    }
+
+    /// Whether a packet need not take turns: no flow with packets waits, and few others have come
+    /// like it.
+    fn is_alone(&self) -> bool {
+        self.config.linux == Kernel::V7_3
+            && self.config.maxrate.is_none()
+            && self.backlogged == 0
+            && self.fast.packets() < MOST_FAST
+    }
+
+    /// The band whose turn it is: the present one while it has credit and flows, or the next that
+    /// has both. Each gets what it sends in a turn when its turn comes. None: no band has a flow.
+    fn next_band(&mut self) -> Option<usize> {
+        for step in 0..=BANDS.len() {
+            if step > 0 {
+                self.band = (self.band + 1) % BANDS.len();
+                let quantum = BANDS[self.band];
+                let credit = &mut self.band_credits[self.band];
+                *credit = (*credit + quantum).min(quantum);
+            }
+            let has_flows = match self.band {
+                FIRST => !self.newcomers.is_empty(),
+                USUAL => !self.turns.is_empty(),
+                _ => false,
+            };
+            if has_flows && self.band_credits[self.band] > 0 {
+                return Some(self.band);
+            }
+        }
+        None
+    }
+
+    /// The band whose turn it is has sent a packet. However long this was, the band has credit again
+    /// in its next turn.
+    fn charge_band(&mut self, len: u32) {
+        let least = 1 - BANDS[self.band];
+        let credit = &mut self.band_credits[self.band];
+        *credit = (*credit - i64::from(len)).max(least);
+    }
+
+    /// The first newcomer with credit. One without gets a quantum, and is an old flow from then on.
+    fn next_newcomer(&mut self) -> Option<u32> {
+        while let Some(number) = self.newcomers.front().copied() {
+            let credit = &mut self.flows[number as usize].credit;
+            if credit.bytes() > 0 {
+                return Some(number);
+            }
+            credit.add(self.config.quantum);
+            self.newcomers.pop_front();
+            self.turns.come_back(number);
+        }
+        None
     }
 
     /// Flows whose time has come take turns again, behind the others.
@@ -310,15 +442,21 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         if packet.flow.index() >= self.flows.len() {
             self.flows.resize(packet.flow.index() + 1, Flow::default());
         }
+        self.arrived_fast = self.is_alone();
         let flow = &mut self.flows[number as usize];
-        if flow.queue.packets() >= self.config.flow_limit {
+        if !self.arrived_fast && flow.queue.packets() >= self.config.flow_limit {
             return Err(packet);
         }
-        self.arrived = number;
         let packet = Packet {
             arrival: now,
             ..packet
         };
+        if self.arrived_fast {
+            self.pool.push(&mut self.fast, packet);
+            return Ok(());
+        }
+        self.arrived = number;
+        self.backlogged += u32::from(flow.queue.is_empty());
         self.pool.push(&mut flow.queue, packet);
         self.join(now, number);
         Ok(())
@@ -337,33 +475,55 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         if self.pool.backlog().is_empty() {
             return None;
         }
+        if let Some(packet) = self.pool.pop(&mut self.fast) {
+            return Some(packet);
+        }
         self.was_idle = None;
         self.wake(now);
         loop {
-            let number = self.turns.next(now, &mut self.flows, self.config.quantum)?;
+            let is_newcomer = self.next_band()? == FIRST;
+            let next = if is_newcomer {
+                self.next_newcomer()
+            } else {
+                self.turns.next(now, &mut self.flows, self.config.quantum)
+            };
+            let Some(number) = next else {
+                continue;
+            };
             let flow = &mut self.flows[number as usize];
             let Some(age) = self.pool.head_age(&flow.queue) else {
-                // Idle, or through the old flows first.
-                if self.turns.found_empty(flow, true) {
+                // Idle, or through the old flows first. Before 6.7 a new flow was idle at once if there
+                // were no old flows.
+                let goes_at_once = self.config.linux == Kernel::V6_1;
+                if is_newcomer {
+                    self.newcomers.pop_front();
+                    self.turns.come_back(number);
+                } else if self.turns.found_empty(flow, goes_at_once) {
                     flow.became_idle(now);
                 }
                 continue;
             };
             if flow.next_at > now {
                 self.paced.insert((flow.next_at, number));
-                self.turns.set_aside();
+                if is_newcomer {
+                    self.newcomers.pop_front();
+                } else {
+                    self.turns.set_aside();
+                }
                 continue;
             }
             let len = flow.queue.head_len();
             // The pace holds a packet back on purpose, so this wait says nothing of the link.
             let could_leave = age.arrival.max(flow.next_at);
             let mut packet = self.pool.pop(&mut flow.queue)?;
+            self.backlogged -= u32::from(flow.queue.is_empty());
             if let Some(threshold) = self.config.ce_threshold
                 && age.ecn == Ecn::Capable
                 && now.since(could_leave) > threshold
             {
                 packet.mark();
             }
+            self.charge_band(len);
             self.sent(now, number, len);
             return Some(packet);
         }
@@ -373,6 +533,12 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// else the newest in the longest flow. If this packet had ended its flow's silence, the flow
     /// is as before.
     fn evict(&mut self) -> Option<P::Leaving> {
+        if self.arrived_fast || self.backlogged == 0 {
+            self.arrived_fast = false;
+            if let Some(packet) = self.pool.pop_tail(&mut self.fast) {
+                return Some(packet);
+            }
+        }
         let mut number = self.arrived as usize;
         if self.flows.get(number)?.queue.is_empty() {
             let mut most = 0;
@@ -385,10 +551,16 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         }
         let flow = &mut self.flows[number];
         let packet = self.pool.pop_tail(&mut flow.queue);
+        self.backlogged -= u32::from(packet.is_some() && flow.queue.is_empty());
         if let Some((credit, was_known)) = self.was_idle.take()
             && number == self.arrived as usize
         {
-            self.turns.take_back(flow, credit);
+            if self.newcomers.back() == Some(&self.arrived) {
+                self.newcomers.pop_back();
+                flow.credit.take_back(credit);
+            } else {
+                self.turns.take_back(flow, credit);
+            }
             flow.is_known = was_known;
         }
         packet
@@ -400,7 +572,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
 
     /// While all flows with packets wait for their time, the earliest such time.
     fn ready_at(&self) -> Option<Instant> {
-        if self.pool.backlog().is_empty() || !self.turns.is_empty() {
+        let is_idle = self.pool.backlog().is_empty();
+        let takes_turns = !self.turns.is_empty() || !self.newcomers.is_empty();
+        if is_idle || takes_turns || !self.fast.is_empty() {
             return None;
         }
         self.paced.first().map(|(at, _)| *at)
@@ -434,7 +608,7 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
     /// 1. A flow that takes turns is in one list or waits for its time. Other flows are in none of
     ///    these and have no packets.
     /// 2. Credit never exceeds the larger quantum.
-    /// 3. A packet is in its flow's queue.
+    /// 3. A packet is in its flow's queue, or on the fast path.
     #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         let mut entries = self.turns.entries(self.flows.len());
@@ -446,10 +620,15 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
             );
             entries[*number as usize] += 1;
         }
+        for number in &self.newcomers {
+            entries[*number as usize] += 1;
+        }
         let most = self.config.most_credit();
-        let mut bytes = 0;
+        let mut bytes = self.fast.bytes();
+        let mut backlogged = 0;
         for (number, flow) in self.flows.iter().enumerate() {
             let is_empty = flow.queue.is_empty();
+            backlogged += u32::from(!is_empty);
             flow.credit.check(entries[number], is_empty, most);
             if let Some(head) = self.pool.head_flow(&flow.queue) {
                 assert_eq!(head.index(), number, "invariant 3");
@@ -457,6 +636,8 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
             bytes += flow.queue.bytes();
             self.pool.check_queue(&flow.queue);
         }
+        self.pool.check_queue(&self.fast);
+        assert_eq!(backlogged, self.backlogged, "flows with packets");
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
     }
 }

@@ -36,11 +36,29 @@ fn first_in_a_row(text: &str) -> usize {
     order.take_while(|packet| packet.flow == FlowId(77)).count()
 }
 
-/// With 140 bytes left of 15,140, the sixteenth packet is sent, too.
+/// With 140 bytes left of 15,140, the sixteenth packet is sent, too. Linux 7.3 lists a new flow in
+/// the first band, so it waits until the second one has used its credit of 196,608 bytes.
 #[test]
 fn a_new_flow_sends_its_first_window_at_once() {
-    assert_eq!(first_in_a_row("fq"), 16);
-    assert_eq!(first_in_a_row("fq initial_quantum 2500b"), 3);
+    assert_eq!(first_in_a_row("fq linux 6.1"), 16);
+    assert_eq!(first_in_a_row("fq initial_quantum 2500b linux 6.1"), 3);
+    assert_eq!(first_in_a_row("fq"), 0);
+    let mut scheduler = build("fq initial_quantum 1500 flow_limit 1000");
+    let arrive = |scheduler: &mut AnyScheduler<u64>, flow, count| {
+        for number in 0..count {
+            let packet = Packet::new(FlowId(flow), 1000, number);
+            scheduler.enqueue(NOW, packet).expect("room");
+        }
+    };
+    arrive(&mut scheduler, 0, 400);
+    for _ in 0..20 {
+        scheduler.dequeue(NOW).expect("backlogged");
+    }
+    arrive(&mut scheduler, 1, 10);
+    let order = std::iter::from_fn(|| scheduler.dequeue(NOW));
+    let waits = order.take_while(|packet| packet.flow == FlowId(0)).count();
+    // Eight took the fast path, two were the first window, and ten were of the second band.
+    assert_eq!(waits, 197 - 10, "197 packets of 1000 bytes use the credit");
     assert_eq!(first_in_a_row("fq_codel"), 2, "a quantum of 1514 bytes");
     assert_eq!(first_in_a_row("drr"), 0);
 }
@@ -50,7 +68,7 @@ fn a_new_flow_sends_its_first_window_at_once() {
 #[test]
 fn a_flow_that_returns_gets_a_quantum_after_the_delay() {
     let sent_at_once = |silence: u64| {
-        let mut scheduler = build("fq initial_quantum 3kb");
+        let mut scheduler = build("fq initial_quantum 3kb linux 6.1");
         let arrive = |scheduler: &mut AnyScheduler<u64>, now, flow, count| {
             for number in 0..count {
                 let packet = Packet::new(FlowId(flow), 1000, number);
@@ -95,7 +113,12 @@ fn lost(text: &str) -> [usize; 2] {
 
 #[test]
 fn flows_never_share_a_queue() {
-    assert_eq!(lost("fq flow_limit 1"), [0, 5_000]);
+    assert_eq!(lost("fq flow_limit 1 linux 6.1"), [0, 5_000]);
+    assert_eq!(
+        lost("fq flow_limit 1"),
+        [0, 4_992],
+        "eight took the fast path"
+    );
     let [first, _] = lost("sfq depth 1");
     assert!(first > 3_000, "sfq has 1024 buckets: {first}");
 }
@@ -249,7 +272,7 @@ fn nopacing_leaves_at_once() {
 
 #[test]
 fn a_flow_has_its_own_limit() {
-    let mut scheduler = build("fq flow_limit 3");
+    let mut scheduler = build("fq flow_limit 3 linux 6.1");
     for number in 0..3 {
         scheduler
             .enqueue(NOW, Packet::new(FlowId(5), 100, number))
@@ -288,7 +311,7 @@ fn capable_packets_are_marked_above_the_threshold() {
         (Ecn::Capable, 1_000, false),
         (Ecn::NotCapable, 1_001, false),
     ] {
-        let mut scheduler = build("fq ce_threshold 1ms");
+        let mut scheduler = build("fq ce_threshold 1ms linux 6.1");
         let packet = Packet {
             ecn,
             ..Packet::new(FlowId(0), 100, 0)
@@ -330,7 +353,7 @@ fn a_wait_for_the_pace_marks_nothing() {
 #[test]
 fn a_removed_flow_is_forgotten_with_its_last_packet() {
     for removes in [false, true] {
-        let mut scheduler = build("fq initial_quantum 10kb");
+        let mut scheduler = build("fq initial_quantum 10kb linux 6.1");
         let arrive = |scheduler: &mut AnyScheduler<u64>, flow: u32| {
             for number in 0..30 {
                 let packet = Packet::new(FlowId(flow), 1000, number);
@@ -350,6 +373,48 @@ fn a_removed_flow_is_forgotten_with_its_last_packet() {
         let of_flow = behind.take_while(|packet| packet.flow == FlowId(0)).count();
         assert_eq!(of_flow > 5, removes, "{of_flow} packets");
     }
+}
+
+/// The order of twelve packets of flow 0 and two of flow 1, 1000 bytes each.
+fn order_of(text: &str) -> Vec<u64> {
+    let mut scheduler = build(text);
+    for number in 0..14 {
+        let packet = Packet::new(FlowId(number as u32 / 12), 1000, number);
+        scheduler.enqueue(NOW, packet).expect("room");
+    }
+    let order = std::iter::from_fn(|| scheduler.dequeue(NOW));
+    order.map(|packet| packet.payload).collect()
+}
+
+/// Eight packets find no flow's packets before them and leave in the order of arrival. The others
+/// take turns, with the whole initial quantum.
+#[test]
+fn a_packet_alone_takes_the_fast_path() {
+    let newest = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 9, 10, 11, 13];
+    for text in ["fq", "fq linux", "fq linux 7.3"] {
+        let order = order_of(&format!("{text} initial_quantum 1000"));
+        assert_eq!(order, newest, "{text}");
+    }
+    let before = [0, 12, 1, 2, 3, 4, 13, 5, 6, 7, 8, 9, 10, 11];
+    assert_eq!(order_of("fq initial_quantum 1000 linux 6.1"), before);
+    assert_ne!(
+        order_of("fq initial_quantum 1000 maxrate 1tbit"),
+        newest,
+        "a rate closes the fast path"
+    );
+}
+
+#[test]
+fn the_word_linux_names_a_kernel() {
+    let written = |text: &str| {
+        let spec = text.parse::<QueueSpec>().map_err(|error| error.to_string());
+        spec.map(|spec| spec.discipline.to_string())
+    };
+    assert_eq!(written("fq linux"), Ok("fq".to_owned()));
+    assert_eq!(written("fq linux limit 10"), Ok("fq".to_owned()));
+    assert_eq!(written("fq linux 6.1"), Ok("fq linux 6.1".to_owned()));
+    let error = written("fq linux 5.10").unwrap_err();
+    assert!(error.contains("7.3") && error.contains("6.1"), "{error}");
 }
 
 #[test]
