@@ -8,6 +8,7 @@
 //! You can cancel a queued packet. It leaves at once, with its part of the backlog, and the
 //! scheduler skips the slot in its turn.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::control::{Control, forward_control};
@@ -80,6 +81,7 @@ impl<T, S> Arena<T, S> {
             .collect();
         Self {
             slots: Slots {
+                mark: Some(Box::default()),
                 slots: (0..slots).map(|_| Slot::FREE).collect(),
                 free,
                 ..Slots::EMPTY
@@ -89,11 +91,26 @@ impl<T, S> Arena<T, S> {
     }
 }
 
-/// Names one queued packet, for [`Arena::cancel`]. A ticket is void once its packet has left.
+/// Names one queued packet, for [`Arena::cancel`]. A ticket is void once its packet has left, and in
+/// every other arena that there is beside its own, clones among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ticket {
+    arena: usize,
     handle: Handle,
     use_of_slot: u32,
+}
+
+/// A clone has tickets of its own, because slots of both are used again for different packets.
+impl<T: Clone> Clone for Slots<T> {
+    fn clone(&self) -> Self {
+        Self {
+            mark: self.mark.clone(),
+            slots: self.slots.clone(),
+            free: self.free.clone(),
+            newest: self.newest,
+            cancelled: self.cancelled,
+        }
+    }
 }
 
 /// Room for a packet.
@@ -122,8 +139,11 @@ enum Content<T> {
 }
 
 /// Packets by handle.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Slots<T> {
+    /// A byte whose address no other arena has. It stands in tickets alone, so no order of packets
+    /// depends on it. None before the first packet.
+    mark: Option<Box<u8>>,
     slots: Vec<Slot<T>>,
     /// Slots without a packet.
     free: Vec<Handle>,
@@ -133,6 +153,7 @@ struct Slots<T> {
 
 impl<T> Slots<T> {
     const EMPTY: Self = Self {
+        mark: None,
         slots: Vec::new(),
         free: Vec::new(),
         newest: None,
@@ -150,6 +171,7 @@ impl<T> Slots<T> {
             return Err(packet);
         }
         if self.free.pop().is_none() {
+            self.mark.get_or_insert_default();
             self.slots.push(Slot::FREE);
         }
         let description = carrying(&packet, handle);
@@ -173,6 +195,7 @@ impl<T> Slots<T> {
     fn ticket(&self, handle: Handle) -> Option<Ticket> {
         let slot = self.slots.get(handle.index())?;
         matches!(slot.content, Content::Waits(_)).then_some(Ticket {
+            arena: core::ptr::from_ref(self.mark.as_deref()?).addr(),
             handle,
             use_of_slot: slot.uses,
         })
@@ -471,6 +494,34 @@ mod tests {
         assert!(
             refused > 0 && refused < most,
             "as many as there are packets: {refused}"
+        );
+    }
+
+    /// Regression: a ticket cancelled whatever packet had its number in another arena.
+    #[test]
+    fn a_ticket_is_void_in_another_arena() {
+        let arena = || {
+            let order = qfq::Config.build_by_handle(Seed::new(1));
+            let mut arena = Arena::new(order.expect("legal parameters"));
+            arena
+                .enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, "a packet"))
+                .expect("a legal packet");
+            arena
+        };
+        let mut own = arena();
+        let mut clone = own.clone();
+        let mut other = arena();
+        let ticket = own.newest().expect("a packet was enqueued");
+        assert_eq!(other.cancel(ticket), None);
+        assert_eq!(clone.cancel(ticket), None);
+        assert_eq!(
+            own.cancel(ticket).map(|packet| packet.payload),
+            Some("a packet")
+        );
+        let ticket = clone.newest().expect("the clone has the packet");
+        assert_eq!(
+            clone.cancel(ticket).map(|packet| packet.payload),
+            Some("a packet")
         );
     }
 }

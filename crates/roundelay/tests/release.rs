@@ -12,6 +12,7 @@ mod small_worlds;
 
 mod conformance {
     mod memory;
+    mod misused;
 }
 
 mod theorems {

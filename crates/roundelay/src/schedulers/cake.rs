@@ -484,6 +484,11 @@ impl<T, P: Storage<T>> Cake<T, P> {
                     Pulled::Empty => break,
                 }
             }
+            // A handle that its owner has queued twice breaks its queue: what is counted behind it
+            // cannot be reached.
+            if !self.tins.iter().any(Tin::has_flows) {
+                return None;
+            }
         }
     }
 
@@ -516,6 +521,9 @@ impl<T, P: Storage<T>> Cake<T, P> {
                 tin.deficit += i64::from(tin.turn);
             }
             self.turn = (self.turn + 1) % self.tins.len();
+            if self.turn == 0 && !self.tins.iter().any(Tin::has_flows) {
+                return self.turn;
+            }
         }
     }
 

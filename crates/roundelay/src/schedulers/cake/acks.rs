@@ -86,7 +86,12 @@ impl Acks {
         let mut found: Option<(u32, &Acknowledgement)> = None;
         let mut last_before = None;
         let mut slot = queue.head.slot;
-        while slot != queue.tail {
+        // As many packets as there are, because the links of a handle that its owner has queued twice
+        // lead in a circle.
+        for _ in 0..queue.packets {
+            if slot == queue.tail {
+                break;
+            }
             last_before = Some(slot);
             let waiting = self.at(slot);
             if let Some(ack) = waiting.filter(|ack| ack.connection == newest.connection) {
