@@ -101,6 +101,7 @@ BINARY_FLAGS = -C strip=symbols -C link-arg=-L$(STATIC_GCC) $(FOLDING)
 MATURIN := $(TOOLS)/maturin/bin/maturin
 MUSL := $(shell uname -m)-unknown-linux-musl
 MUSL_ENV := CARGO_TARGET_$(shell echo $(MUSL) | tr a-z- A-Z_)
+export ADVISORIES
 release: release-fetch ## the files of a release in target/release-files, tested: binary, archive, .deb, wheels, checksums; publishes nothing
 	python3 packaging/release.py check
 	rm -rf $(FILES) && mkdir -p $(FILES)
@@ -139,7 +140,7 @@ release-offline: release-fetch ## make release from the last commit: in a fresh 
 	touch $(MATURIN) # younger than the clone's list of packages
 	export CARGO_HOME=$(RELEASE_CLONE)/cargo PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/clone && \
 	  CARGO_NET_OFFLINE=false cargo fetch --locked && \
-	  CARGO_NET_OFFLINE=true unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
+	  CARGO_NET_OFFLINE=true ADVISORIES=unchecked unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
 	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/clone/target/release-files $(FILES)-offline
 	rm -rf $(RELEASE_CLONE)
 
@@ -254,7 +255,10 @@ deny: setup-deny ## licences, sources, duplicates and advisories of dependencies
 	cargo deny --locked --all-features check licenses bans sources
 	@if timeout 120 cargo deny --locked fetch db > /dev/null 2>&1; \
 	then cargo deny --locked --all-features check --disable-fetch advisories; \
-	else echo "advisories: NOT checked, because the database https://github.com/rustsec/advisory-db cannot be had here"; fi
+	else printf '%s\n' '' '****************************************************************' \
+	  'advisories: NOT CHECKED. The database https://github.com/rustsec/advisory-db cannot be had here.' \
+	  'A release without this check fails, unless you say ADVISORIES=unchecked.' \
+	  '****************************************************************' ''; fi
 
 PAGE_CRATE := crates/roundelay-wasm
 COMPARE_CRATE := crates/roundelay-compare-wasm

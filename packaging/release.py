@@ -8,6 +8,7 @@
     release.py verify FOLDER    tests of all files in FOLDER
 """
 
+import base64
 import gzip
 import hashlib
 import io
@@ -21,12 +22,16 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import notices
+
 ROOT = Path(__file__).resolve().parent.parent
 #: Parts of glibc: what the binary may need of the system.
 LIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 #: Most bytes of the stripped binary.
 MOST_BYTES = 29_000_000
 DOCUMENTS = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"]
+#: Licences of others' works in what we ship, in each package.
+NOTICES = "THIRD-PARTY-NOTICES.txt"
 #: Shells with their completions: the file within usr/share.
 COMPLETIONS = {
     "bash": "bash-completion/completions/roundelay",
@@ -72,6 +77,7 @@ def check() -> None:
     print(f"version: {number}, the same in all files")
     print("changelog: " + changelog((ROOT / "CHANGELOG.md").read_text(), number))
     print("semantic versioning: " + semver())
+    print("advisories: " + advisories())
 
 
 def changelog(text: str, number: str) -> str:
@@ -103,6 +109,22 @@ def semver() -> str:
         return f"NOT checked against {tags[0]}, because cargo-semver-checks is missing: cargo install --locked --root {tools.relative_to(ROOT)} cargo-semver-checks"
     run(program, "semver-checks", "check-release", "--workspace", "--baseline-rev", tags[0])
     return f"the Rust API fits the step from {tags[0]}"
+
+
+def advisories() -> str:
+    """Whether a dependency has a known hole, by cargo-deny. A release that could not be checked says so on purpose."""
+    tools = ROOT / ".tools/deny/bin"
+    program = shutil.which("cargo-deny", path=f"{tools}:{os.environ['PATH']}")
+    why = "cargo-deny is missing: make setup-deny"
+    if program is not None:
+        fetched = subprocess.run([program, "--locked", "fetch", "db"], capture_output=True, text=True, cwd=ROOT, timeout=120)
+        if fetched.returncode == 0:
+            run(program, "--locked", "--all-features", "check", "--disable-fetch", "advisories")
+            return "no dependency has a known one"
+        why = "the database https://github.com/rustsec/advisory-db cannot be had here"
+    if os.environ.get("ADVISORIES") != "unchecked":
+        fail(f"advisories: NOT CHECKED, because {why}. To go on without: make release ADVISORIES=unchecked")
+    return f"NOT CHECKED, as asked for by ADVISORIES=unchecked: {why}"
 
 
 # Packages.
@@ -146,6 +168,7 @@ def staged(binary: Path, folder: Path) -> None:
     licences = [(ROOT / name).read_text() for name in ["LICENSE-MIT", "LICENSE-APACHE"]]
     both = "Roundelay may be used under the MIT License or the Apache License 2.0, as you choose.\n"
     (documents / "copyright").write_text("\n".join([both, *licences]))
+    (documents / NOTICES).write_text(notices.notices(["roundelay-cli"]))
     for path in [folder, *folder.rglob("*")]:
         if path.is_dir():
             path.chmod(0o755)
@@ -199,6 +222,7 @@ def archive(binary: Path, out: Path) -> None:
         shutil.copytree(ROOT / "docs/schemas", folder / "schemas")
         for document in DOCUMENTS:
             shutil.copy(ROOT / document, folder)
+        (folder / NOTICES).write_text(notices.notices(["roundelay-cli"]))
         for path in [folder, *sorted(folder.rglob("*"))]:
             entry = tar.gettarinfo(path, str(path.relative_to(temporary)))
             entry.uid = entry.gid = 0
@@ -211,8 +235,28 @@ def archive(binary: Path, out: Path) -> None:
     (out / f"{name}.tar.gz").write_bytes(gzip.compress(packed.getvalue(), 9, mtime=time))
 
 
+def with_notices(wheel: Path) -> None:
+    """Adds the notices to a wheel, and to its list of files."""
+    text = notices.notices(["roundelay-python"]).encode()
+    with zipfile.ZipFile(wheel) as file:
+        entries = [(entry, file.read(entry)) for entry in file.infolist()]
+    (record,) = [entry.filename for entry, _ in entries if entry.filename.endswith(".dist-info/RECORD")]
+    name = record.removesuffix("RECORD") + f"licenses/{NOTICES}"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as file:
+        for entry, content in entries:
+            if entry.filename == record:
+                added = zipfile.ZipInfo(name, entry.date_time)
+                added.external_attr = entry.external_attr
+                file.writestr(added, text, zipfile.ZIP_DEFLATED)
+                content += f"{name},sha256={digest},{len(text)}\n".encode()
+            file.writestr(entry, content, zipfile.ZIP_DEFLATED)
+
+
 def pack(out: Path) -> None:
     binary = out / "roundelay"
+    for wheel in sorted(out.glob("*.whl")):
+        with_notices(wheel)
     deb(binary, out)
     archive(binary, out)
     lines = ""
@@ -240,6 +284,15 @@ def verify(out: Path) -> None:
         fail(f"SHA256SUMS: wrong, or not of {sorted(listed ^ files)}")
     for path in sorted(out.iterdir()):
         print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")
+
+
+def verify_notices(package: Path, text: str, root: str) -> None:
+    """Each crate in the build is there, with uPlot and Rust's library, and the texts that they ask for."""
+    wanted = [notices.heading(crate) + " (" for crate in notices.crates([root])]
+    wanted += ["uPlot, in pages (", "Rust's standard library (", "Permission is hereby granted, free of charge", "Apache License"]
+    missing = [part for part in wanted if part not in text]
+    if missing:
+        fail(f"{package}: {NOTICES} lacks {missing[:5]}")
 
 
 def one(out: Path, pattern: str) -> Path:
@@ -287,8 +340,9 @@ def verify_deb(package: Path, root: Path) -> None:
         if hashlib.md5((root / name).read_bytes()).hexdigest() != digest:
             fail(f"{package}: {name} is damaged")
     documents = {path.name for path in (root / "usr/share/doc/roundelay").iterdir()}
-    if not {"copyright", "changelog.gz", "schemas"} <= documents:
+    if not {"copyright", "changelog.gz", "schemas", NOTICES} <= documents:
         fail(f"{package}: documents are missing: {sorted(documents)}")
+    verify_notices(package, (root / "usr/share/doc/roundelay" / NOTICES).read_text(), "roundelay-cli")
     run(*dpkg, "--purge", "roundelay")
     left = [path for path in (root / "usr").rglob("*") if path.is_file()]
     if left:
@@ -301,9 +355,10 @@ def verify_archive(package: Path, folder: Path) -> None:
     unpacked = folder / package.name.removesuffix(".tar.gz")
     if run(unpacked / "roundelay", "--version") != f"roundelay {version()}\n":
         fail(f"{package}: another version")
-    missing = [name for name in DOCUMENTS if not (unpacked / name).is_file()]
+    missing = [name for name in [*DOCUMENTS, NOTICES] if not (unpacked / name).is_file()]
     if missing:
         fail(f"{package}: lacks {missing}")
+    verify_notices(package, (unpacked / NOTICES).read_text(), "roundelay-cli")
     print(f"{package.name}: runs where it is unpacked")
 
 
@@ -312,9 +367,11 @@ def verify_wheel(wheel: Path, folder: Path) -> None:
         names = file.namelist()
         (module,) = [name for name in names if name.endswith(".so")]
         file.extract(module, folder)
+        texts = [file.read(name).decode() for name in names if name.endswith(f"licenses/{NOTICES}")]
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"]:
         if not any(name.endswith(f"licenses/{licence}") for name in names):
             fail(f"{wheel}: lacks {licence}")
+    verify_notices(wheel, "".join(texts), "roundelay-python")
     allowed = LIBC | {"libgcc_s.so.1"}
     if "musllinux" in wheel.name:
         allowed = {"libc.so", f"libc.musl-{machine()}.so.1"}
