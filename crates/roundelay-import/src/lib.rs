@@ -66,8 +66,15 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, Fault> {
     read(settings, text).map_err(|fault| fault.with_file(name))
 }
 
+/// The longest script in bytes. Together with what its commands may cost, this bounds memory and time.
+const LONGEST: usize = 4 << 20;
+
 /// Reads a script. The faults do not have its name yet.
 fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
+    if text.len() > LONGEST {
+        let found = format!("a script of {} MB; ", text.len() >> 20);
+        return Err(Fault::wanted(format!("at most {} MB", LONGEST >> 20)).behind(found));
+    }
     let Ran {
         calls,
         remarks,

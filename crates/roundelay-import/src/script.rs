@@ -5,6 +5,7 @@
 //! on known values. What depends on the machine is left out, with a remark.
 
 mod arithmetic;
+mod budget;
 mod call;
 mod expand;
 mod machine;

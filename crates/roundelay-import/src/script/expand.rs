@@ -6,6 +6,7 @@ use std::fmt;
 use roundelay::Fault;
 
 use super::arithmetic;
+use super::budget::Budget;
 
 /// The most expansions inside each other, as in `${A:-${B:-c}}`.
 const DEEPEST: usize = 16;
@@ -22,6 +23,7 @@ pub(super) struct Values<'a> {
     pub(super) function_arguments: Option<&'a [String]>,
     /// How far `shift` has moved the script's arguments.
     pub(super) shifted: usize,
+    pub(super) budget: &'a Budget,
 }
 
 impl Values<'_> {
@@ -48,11 +50,14 @@ impl Values<'_> {
         if depth > DEEPEST {
             return Err(format!("more than {DEEPEST} expansions inside each other").into());
         }
+        // Here and wherever letters are collected, one takes four bytes.
+        self.budget.spend(4 * raw.len());
         let letters: Vec<char> = raw.chars().collect();
         let mut at = 0;
         let mut in_double = false;
         while let Some(letter) = letters.get(at).copied() {
             at += 1;
+            self.budget.check()?;
             if writer.letters > LONGEST {
                 return Err(format!("a word longer than {LONGEST} letters").into());
             }
@@ -186,10 +191,15 @@ impl Values<'_> {
 
     fn arguments(&self, name: &str) -> Result<Vec<String>, Fault> {
         if let Some(arguments) = self.function_arguments {
+            // They are copied here, and again into words.
+            self.budget.spend_words(arguments);
+            self.budget.spend_words(arguments);
+            self.budget.check()?;
             return Ok(arguments.to_vec());
         }
         let mut found = Vec::new();
         while let Some(text) = self.of_script(found.len() + 1) {
+            self.budget.spend_words(std::slice::from_ref(text));
             found.push(text.clone());
         }
         if found.is_empty() {
@@ -219,9 +229,12 @@ impl Values<'_> {
             };
         }
         if let Some(arguments) = self.function_arguments {
-            return Ok(arguments.get(number - 1).cloned().unwrap_or_default());
+            let text = arguments.get(number - 1).cloned().unwrap_or_default();
+            self.budget.spend(2 * text.len());
+            return Ok(text);
         }
         if let Some(text) = self.of_script(number) {
+            self.budget.spend(2 * text.len());
             return Ok(text.clone());
         }
         let unshifted = number.saturating_add(self.shifted);
@@ -241,6 +254,8 @@ impl Values<'_> {
             return self.argument(name);
         }
         if let Some(text) = self.variables.get(name) {
+            // The copy is then split into words.
+            self.budget.spend(2 * text.len());
             return Ok(text.clone());
         }
         if let Some(why) = self.unknown.get(name) {
@@ -489,11 +504,13 @@ mod tests {
             Fault::new("the output of `cat mtu` is not known"),
         );
         let arguments = ["a b".to_owned()];
+        let budget = Budget::default();
         let values = Values {
             variables: &variables,
             unknown: &unknown,
             function_arguments: Some(&arguments),
             shifted: 0,
+            budget: &budget,
         };
         for (raw, words) in [
             ("$DEV", vec!["eth0"]),
@@ -544,11 +561,13 @@ mod tests {
     fn an_argument_with_a_huge_number_is_not_the_scripts_name() {
         let variables = BTreeMap::from([("0".to_owned(), "setup.sh".to_owned())]);
         let unknown = BTreeMap::new();
+        let budget = Budget::default();
         let mut values = Values {
             variables: &variables,
             unknown: &unknown,
             function_arguments: None,
             shifted: 1,
+            budget: &budget,
         };
         assert_eq!(values.text("${0}"), Ok("setup.sh".to_owned()));
         let error = values.text("${99999999999999999999}").unwrap_err();

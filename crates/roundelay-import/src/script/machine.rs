@@ -54,6 +54,10 @@ impl Machine {
             let message = format!("the script runs more than {MOST_STEPS} commands; {RECORD}");
             return Err(at_line(line_of(statement), message));
         }
+        if let Err(fault) = self.budget.check() {
+            let fault = fault.with_hint(&format!("; {RECORD}"));
+            return Err(at_line(line_of(statement), fault));
+        }
         match statement {
             Statement::Simple(simple) => self.simple(simple),
             Statement::Group(body) => self.all(body),
@@ -61,8 +65,7 @@ impl Machine {
             Statement::Pipe(parts) => self.pipe(parts),
             Statement::Arithmetic { line, text } => Ok(self.arithmetic(*line, text)),
             Statement::Function { name, body } => {
-                let body = Rc::new(body.clone());
-                self.state.functions.insert(name.clone(), body);
+                self.state.functions.insert(name.clone(), Rc::clone(body));
                 Ok(End::Done)
             }
             Statement::Chain { first, rest } => self.chain(first, rest),
@@ -169,8 +172,8 @@ impl Machine {
         step: Option<&str>,
         goes_on: impl Fn(&mut Self) -> Result<End, Fault>,
     ) -> Result<End, Fault> {
+        self.state.spend_copy(&self.budget);
         let before = self.state.clone();
-        self.steps += before.variables.len() / 16;
         let calls = self.ran.calls.len();
         for _ in 0..MOST_ROUNDS {
             match goes_on(self)? {
@@ -236,7 +239,11 @@ impl Machine {
         for (number, (patterns, body)) in arms.iter().enumerate() {
             for pattern in patterns {
                 let fits = match (&word, self.values().text(pattern)) {
-                    (Ok(word), Ok(pattern)) => Some(pattern::fits(&pattern, word)),
+                    (Ok(word), Ok(pattern)) => {
+                        self.budget.spend_match(&pattern, word);
+                        let is_affordable = self.budget.check().is_ok();
+                        Some(is_affordable && pattern::fits(&pattern, word))
+                    }
                     _ => None,
                 };
                 match fits {
@@ -258,9 +265,8 @@ impl Machine {
 
     /// Parentheses: what they set ends with them.
     fn subshell(&mut self, body: &[Statement]) -> Result<End, Fault> {
+        self.state.spend_copy(&self.budget);
         let before = self.state.clone();
-        // Copying the state counts as work.
-        self.steps += before.variables.len() / 16;
         let end = self.all(body)?;
         self.state = before;
         Ok(match end {
@@ -312,6 +318,7 @@ impl Machine {
     }
 
     fn simple(&mut self, simple: &Simple) -> Result<End, Fault> {
+        self.budget.spend_words(&simple.words);
         let mut words = simple.words.as_slice();
         let mut assignments = Vec::new();
         while let Some(found) = words.first().and_then(|word| assignment(word)) {
@@ -378,6 +385,7 @@ impl Machine {
         }
         let arguments = match self.expanded(line, words) {
             Ok(arguments) => arguments,
+            Err(error) if self.budget.check().is_err() => return Err(error),
             Err(error) => {
                 let mut seen = Seen::default();
                 for statement in body {
@@ -440,10 +448,10 @@ fn line_of(statement: &Statement) -> usize {
         | Statement::Arithmetic { line, .. }
         | Statement::Case { line, .. } => *line,
         Statement::Chain { first, .. } => line_of(first),
-        Statement::Group(body)
-        | Statement::Subshell(body)
-        | Statement::Pipe(body)
-        | Statement::Function { body, .. } => body.first().map_or(1, line_of),
+        Statement::Group(body) | Statement::Subshell(body) | Statement::Pipe(body) => {
+            body.first().map_or(1, line_of)
+        }
+        Statement::Function { body, .. } => body.first().map_or(1, line_of),
     }
 }
 
@@ -502,6 +510,12 @@ mod tests {
         assert_eq!(calls(text)[0], "qdisc add dev eth0 root");
     }
 
+    /// Variables of 57 MB, which each subshell copies.
+    const COPIES: &str = "A=xxxxxxxxxxxxxxxx\nA=$A$A\nA=$A$A\nA=$A$A\nA=$A$A\nA=$A$A\nA=$A$A\nA=$A$A\n\
+                          A=$A$A\nA=$A$A\nA=$A$A\nA=$A$A\nA=$A$A\n\
+                          for i in $(seq 1 100); do\neval \"V$i=\\$A\"\ndone\n\
+                          for i in $(seq 1 900); do\n(B=1)\n(B=2)\ndone\n";
+
     #[test]
     fn faults_of_the_script_have_lines() {
         for (text, line, part) in [
@@ -509,6 +523,12 @@ mod tests {
             ("tc 'a\nb", 1, "not closed"),
             ("f() { f; }\nf", 1, "call each other"),
             ("tc a\n)", 2, "unexpected `)`"),
+            (
+                "f() {\nf \"$@\" \"$@\"\n}\nf x\ntc qdisc add dev eth0 root fq_codel",
+                2,
+                "more than 64 MB of words",
+            ),
+            (COPIES, 18, "more than 64 MB of words"),
             (
                 "for i in $(seq 1 999); do for j in $(seq 1 999); do :; done; done",
                 1,

@@ -3,6 +3,8 @@
 //! Words keep their quotes and `$`, because the [machine](super::machine) expands them when it runs
 //! them.
 
+use std::rc::Rc;
+
 use roundelay::Fault;
 
 use crate::faults::at_line;
@@ -56,7 +58,10 @@ pub(super) enum Statement {
         arms: Vec<(Vec<String>, Vec<Statement>)>,
     },
     /// A function.
-    Function { name: String, body: Vec<Statement> },
+    Function {
+        name: String,
+        body: Rc<Vec<Statement>>,
+    },
     /// Statements in braces.
     Group(Vec<Statement>),
     /// Statements in parentheses. Variables that they set end with them.
@@ -616,6 +621,7 @@ impl Parser {
             other => vec![other],
         };
         self.depth -= 1;
+        let body = Rc::new(body);
         Ok(Statement::Function { name, body })
     }
 

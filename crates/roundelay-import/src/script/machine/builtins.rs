@@ -106,6 +106,11 @@ impl Machine {
                 if self.depth >= DEEPEST {
                     return Err(at_line(line, "eval inside eval without end"));
                 }
+                // Letters, tokens, statements and names are made of it.
+                self.budget.spend(32 * text.len());
+                if let Err(fault) = self.budget.check() {
+                    return Err(at_line(line, fault));
+                }
                 let statements = parse(&text, line)?;
                 self.names.read(&text);
                 self.depth += 1;
@@ -194,8 +199,13 @@ impl Machine {
         let holds = match *words {
             ["-n", text] | [text] => !text.is_empty(),
             ["-z", text] => text.is_empty(),
-            [left, "=" | "==", right] => pattern::fits(right, left),
-            [left, "!=", right] => !pattern::fits(right, left),
+            [left, sign @ ("=" | "==" | "!="), right] => {
+                self.budget.spend_match(right, left);
+                if self.budget.check().is_err() {
+                    return End::Unknown;
+                }
+                pattern::fits(right, left) == (sign != "!=")
+            }
             [left, sign, right] => {
                 let (Ok(left), Ok(right)) = (left.parse::<i64>(), right.parse::<i64>()) else {
                     return End::Unknown;

@@ -129,7 +129,8 @@ impl Machine {
                     seen.names.push((name, None));
                 }
             }
-            Statement::Group(body) | Statement::Function { body, .. } => inner.push(body),
+            Statement::Group(body) => inner.push(body),
+            Statement::Function { body, .. } => inner.push(body),
             Statement::Subshell(body) | Statement::Pipe(body) => {
                 // What a subshell sets ends with it.
                 let names = std::mem::take(&mut seen.names);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use roundelay::Fault;
 
 use crate::faults::at_line;
+use crate::script::budget::Budget;
 use crate::script::call::Call;
 use crate::script::expand::Values;
 use crate::script::names::Names;
@@ -93,6 +94,7 @@ pub(super) struct Machine {
     pub(super) locals: Vec<Vec<Saved>>,
     pub(super) depth: usize,
     pub(super) steps: usize,
+    pub(super) budget: Budget,
     /// How many pipes take what is printed.
     pub(super) pipes: usize,
     pub(super) printed: Lines,
@@ -101,6 +103,20 @@ pub(super) struct Machine {
     /// The variables of the script, and of texts that it evaluates.
     pub(super) names: Names,
     pub(super) ran: Ran,
+}
+
+impl State {
+    /// What a copy costs.
+    pub(super) fn spend_copy(&self, budget: &Budget) {
+        /// Bytes of an entry beside its texts.
+        const ENTRY: usize = 64;
+        let mut bytes = ENTRY * (self.unknown.len() + self.functions.len());
+        for (name, value) in &self.variables {
+            bytes += ENTRY + name.len() + value.len();
+        }
+        budget.spend(bytes);
+        budget.spend_words(self.arguments.as_deref().unwrap_or_default());
+    }
 }
 
 impl Machine {
@@ -116,6 +132,7 @@ impl Machine {
             locals: Vec::new(),
             depth: 0,
             steps: 0,
+            budget: Budget::default(),
             pipes: 0,
             printed: Vec::new(),
             piped: Vec::new(),
@@ -130,11 +147,14 @@ impl Machine {
             unknown: &self.state.unknown,
             function_arguments: self.state.arguments.as_deref(),
             shifted: self.state.shifted,
+            budget: &self.budget,
         }
     }
 
     pub(super) fn remark(&mut self, line: usize, text: impl Into<String>) {
         let remark = (line, text.into());
+        // Each is compared with all before.
+        self.budget.spend(self.ran.remarks.len());
         if !self.ran.remarks.contains(&remark) {
             self.ran.remarks.push(remark);
         }
@@ -177,6 +197,8 @@ impl Machine {
     pub(super) fn save(&mut self, name: &str) {
         let value = self.state.variables.get(name).cloned();
         let unknown = self.state.unknown.get(name).cloned();
+        self.budget
+            .spend(value.as_deref().unwrap_or_default().len());
         if let Some(saved) = self.locals.last_mut() {
             saved.push(Saved {
                 name: name.to_owned(),

@@ -75,6 +75,12 @@ impl Machine {
 
     /// Keeps the lines that go into a file or a pipe.
     pub(super) fn print(&mut self, simple: &Simple, lines: Lines) {
+        for (_, text) in &lines {
+            self.budget
+                .spend(text.as_deref().unwrap_or_default().len() + 48);
+        }
+        // Their size is counted each time.
+        self.budget.spend(self.printed.len());
         let Some((file, adds)) = &simple.into else {
             if self.pipes > 0 && size_of(&self.printed) < MOST_PRINTED {
                 self.printed.extend(lines);
@@ -85,6 +91,7 @@ impl Machine {
             return;
         };
         let kept = self.files.entry(file).or_default();
+        self.budget.spend(kept.len());
         if !adds {
             kept.clear();
         }
