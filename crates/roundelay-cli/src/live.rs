@@ -30,6 +30,7 @@ use roundelay_live::{
     log, replay,
 };
 use roundelay_metrics::units::{counted, seconds};
+use roundelay_report::clean;
 use roundelay_trace::arguments::{parse_rate, parse_spec};
 
 use crate::failure::Failure;
@@ -125,7 +126,9 @@ fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
         "Other disciplines on the same packets: roundelay compare {name} --interface up --rate \
          RATE\n"
     );
-    text
+    // Version, queues and verdict are those of the file, which may be anybody's.
+    let lines: Vec<_> = text.lines().map(clean).collect();
+    lines.join("\n") + "\n"
 }
 
 fn delays(found: &ReplayedWay) -> String {
@@ -164,7 +167,7 @@ fn agreement(found: &ReplayedWay) -> String {
 /// Whether a file is a run's record.
 pub(crate) fn is_record(path: &Path) -> bool {
     // You can read a pipe only once, so it is not tried.
-    path.is_file() && roundelay_live::start_of(path).is_some()
+    path.is_file() && roundelay_live::is_record(path)
 }
 
 /// What `roundelay verify` checks of a record.

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use roundelay_live::{Entry, Fate, Way};
+use roundelay_live::{Entry, Fate, Recording, Way};
 use serde_json::Value;
 
 use crate::pty::Pty;
@@ -671,7 +671,8 @@ fn the_bottleneck_of_a_scenario_is_made_real() {
         ] {
             assert!(told.contains(expected), "{expected}: {told}");
         }
-        let start = roundelay_live::start_of(&folder.join("run.pcapng")).expect("a record");
+        let recording = Recording::open(&folder.join("run.pcapng")).expect("a record");
+        let start = recording.start().clone();
         let settings = start.settings;
         assert_eq!(settings.seed, 9);
         assert_eq!(settings.weights.rules, ["dst port 9 = 2", "dscp 46 = 5"]);
@@ -802,7 +803,8 @@ fn a_model_draws_for_a_live_run_what_it_draws_for_a_simulation() {
             continue;
         }
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let start = roundelay_live::start_of(&folder.join("run.pcapng")).expect("a record");
+        let recording = Recording::open(&folder.join("run.pcapng")).expect("a record");
+        let start = recording.start().clone();
         let (name, times) = start.settings.up.trace.expect("a trace");
         assert_eq!(name, model);
         let times: Vec<u64> = times.lines().filter_map(|time| time.parse().ok()).collect();
@@ -883,7 +885,8 @@ fn a_live_run_of_a_scenario_stands_beside_its_simulation() {
         ] {
             assert!(page.contains(expected), "{expected}");
         }
-        let start = roundelay_live::start_of(&folder.join("run.pcapng")).expect("a record");
+        let recording = Recording::open(&folder.join("run.pcapng")).expect("a record");
+        let start = recording.start().clone();
         let (name, text_of_trace) = start.settings.up.trace.expect("a trace");
         assert_eq!((name.as_str(), text_of_trace), ("up.trace", trace()));
         for command in ["compare", "verify"] {
@@ -908,7 +911,7 @@ fn a_live_run_of_a_scenario_stands_beside_its_simulation() {
 /// The page of a running session's metrics.
 fn metrics(address: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("a server");
-    let request = "GET /metrics HTTP/1.1\r\nHost: roundelay\r\n\r\n";
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(request.as_bytes()).expect("a server");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");

@@ -4,7 +4,8 @@
 //! No test measures time. A run that should end has a minute for it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -138,6 +139,73 @@ fn nothing_that_the_commands_started_outlives_the_run() {
         assert!(folder.join("started").exists());
         _ = fs::remove_file(folder.join("started"));
     }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// Regression: a shell's earlier children are those of the program that it becomes by `exec`, and the
+/// first process of a container gets all orphans as children. The run ended them, too.
+#[test]
+fn what_the_commands_did_not_start_outlives_the_run() {
+    let folder = folder("innocent");
+    for (number, user) in users().into_iter().enumerate() {
+        if !may(&folder, user) {
+            continue;
+        }
+        let word = 80_000_000 + 2 * u64::from(std::process::id()) + number as u64;
+        let starts = format!(
+            "sleep {word} > /dev/null 2>&1 & exec ./roundelay live --rate 1mbit -q -- true"
+        );
+        let mut start = Command::new("bash");
+        start.args(["-c", &starts]).current_dir(&folder);
+        if let Some(user) = user {
+            start.uid(user).gid(user);
+        }
+        let output = retried(|| start.output());
+        let left = processes_with(&word.to_string());
+        _ = Command::new("pkill")
+            .args(["-xf", &format!("sleep {word}")])
+            .status();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+#[test]
+fn the_first_process_of_a_container_ends_nothing_but_its_commands() {
+    let folder = folder("container");
+    let unshare = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let tried = Command::new("unshare").args(unshare).arg("true").status();
+    if !may(&folder, None) || !tried.is_ok_and(|status| status.success()) {
+        println!("not run: no namespace of processes");
+        return;
+    }
+    let word = (90_000_000 + 2 * u64::from(std::process::id())).to_string();
+    // The page goes to a pipe that nobody reads at first: it is written when the commands have ended.
+    let pipe = folder.join("page");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let near = format!("(sleep {word}1 &); sleep .5");
+    let starts = format!(
+        "sleep {word}2 & (setsid sleep {word}3 &); \
+         exec ./roundelay live --rate 1mbit -q --html page -- bash -c '{near}'"
+    );
+    let mut start = Command::new("unshare");
+    start
+        .args(unshare)
+        .args(["bash", "-c", &starts])
+        .current_dir(&folder);
+    let mut session = Ended(retried(|| start.spawn()));
+    let mut page = fs::File::open(&pipe).expect("a pipe");
+    let mut first = [0];
+    page.read_exact(&mut first).expect("a page");
+    let mut left = processes_with(&format!("sleep {word}"));
+    left.retain(|line| line.starts_with("sleep"));
+    left.sort();
+    let mut rest = Vec::new();
+    page.read_to_end(&mut rest).expect("a page");
+    assert!(status(&mut session.0).is_some_and(|status| status.success()));
+    assert_eq!(left, [format!("sleep {word}2 "), format!("sleep {word}3 ")]);
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 

@@ -1,6 +1,8 @@
 //! Finds TCP and UDP checksums that a sender has left to its hardware. An `AF_XDP` socket does not
 //! say so, but the frame shows it.
 
+#![deny(clippy::indexing_slicing)]
+
 const ETHERNET: usize = 14;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -34,9 +36,10 @@ pub(crate) fn is_unfinished(frame: &[u8]) -> bool {
 /// An IP packet's protocol, addresses and content.
 fn parts(frame: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let packet = frame.get(ETHERNET..)?;
-    match (frame.get(12..14)?, packet.first()? >> 4) {
+    let first = *packet.first()?;
+    match (frame.get(12..14)?, first >> 4) {
         ([0x08, 0x00], 4) => {
-            let header = usize::from(packet[0] & 15) * 4;
+            let header = usize::from(first & 15) * 4;
             let len = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));
             // A fragmented packet has one checksum over all fragments, in the first.
             if u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0 {
@@ -57,9 +60,12 @@ fn parts(frame: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 /// Adds 16-bit numbers.
 fn sum(bytes: &[u8]) -> u64 {
     let mut sum = 0;
-    for pair in bytes.chunks(2) {
-        let low = pair.get(1).copied().unwrap_or(0);
-        sum += u64::from(u16::from_be_bytes([pair[0], low]));
+    let (pairs, odd) = bytes.as_chunks::<2>();
+    for pair in pairs {
+        sum += u64::from(u16::from_be_bytes(*pair));
+    }
+    for high in odd {
+        sum += u64::from(*high) << 8;
     }
     sum
 }

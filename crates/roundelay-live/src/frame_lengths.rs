@@ -33,11 +33,12 @@ impl FrameLengths {
         self.mtu
     }
 
-    /// How many of the first frames are short enough for the interface.
+    /// How many of the first frames are short enough for the interface, and for the device's `room`
+    /// in bytes, which may be less: it was made when the MTU was smaller.
     ///
     /// # Errors
     /// The first one is too long. A packet socket would say the same.
-    pub(crate) fn fitting(&mut self, frames: &[&[u8]]) -> std::io::Result<usize> {
+    pub(crate) fn fitting(&mut self, frames: &[&[u8]], room: usize) -> std::io::Result<usize> {
         if self.last_look.elapsed() >= LOOK {
             self.last_look = Instant::now();
             if let Ok((mtu, _)) = sys::mtu_and_state(&self.interface) {
@@ -46,7 +47,7 @@ impl FrameLengths {
         }
         let mut count = 0;
         for frame in frames {
-            if frame.len() > longest(self.mtu, frame) {
+            if frame.len() > longest(self.mtu, frame).min(room) {
                 break;
             }
             count += 1;
@@ -78,10 +79,17 @@ mod tests {
             mtu: 1500,
             last_look: Instant::now(),
         };
-        assert_eq!(lengths.fitting(&[&plain, &tagged]).unwrap(), 2);
-        lengths.mtu = 1499;
-        assert!(lengths.fitting(&[&plain]).is_err() && lengths.fitting(&[&tagged]).is_err());
-        assert_eq!(lengths.fitting(&[&plain[..1513], &tagged]).unwrap(), 1);
-        assert_eq!(lengths.fitting(&[]).unwrap(), 0);
+        let mut fitting = |mtu, frames: &[&[u8]], room| {
+            lengths.mtu = mtu;
+            lengths.fitting(frames, room).ok()
+        };
+        assert_eq!(fitting(1500, &[&plain, &tagged], 2048), Some(2));
+        assert_eq!(fitting(1499, &[&plain], 2048), None);
+        assert_eq!(fitting(1499, &[&tagged], 2048), None);
+        assert_eq!(fitting(1499, &[&plain[..1513], &tagged], 2048), Some(1));
+        assert_eq!(fitting(1499, &[], 2048), Some(0));
+        // A larger MTU makes no larger room.
+        assert_eq!(fitting(9000, &[&plain, &tagged], 1514), Some(1));
+        assert_eq!(fitting(9000, &[&tagged, &plain], 1514), None);
     }
 }

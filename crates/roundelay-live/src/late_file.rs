@@ -1,15 +1,18 @@
 //! A file whose old content stays until the first new byte: a run that fails before it begins
 //! destroys nothing.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file that is opened while the process has its privileges, and written later without them.
 #[derive(Debug)]
 pub struct LateFile {
+    path: PathBuf,
     file: File,
     is_emptied: bool,
+    /// We made the file.
+    is_new: bool,
 }
 
 impl LateFile {
@@ -18,12 +21,44 @@ impl LateFile {
     /// # Errors
     /// The file cannot be written.
     pub fn open(path: &Path) -> io::Result<Self> {
+        let is_new = !path.exists();
         let mut options = File::options();
         options.write(true).create(true).truncate(false);
         Ok(Self {
+            path: path.to_owned(),
             file: options.open(path)?,
             is_emptied: false,
+            is_new,
         })
+    }
+
+    /// Writes the whole content, or leaves the file as it was, for a process that may no longer make
+    /// files in the file's folder. The room on the disk is taken before the old content goes.
+    ///
+    /// # Errors
+    /// The content has no room, or cannot be written.
+    pub fn replace(&mut self, content: &[u8]) -> io::Result<()> {
+        if !self.file.metadata()?.is_file() {
+            return self.file.write_all(content);
+        }
+        #[cfg(target_os = "linux")]
+        crate::sys::reserve(&self.file, content.len())?;
+        // In one call, because the room is there.
+        let written = self.file.write(content)?;
+        if written < content.len() {
+            self.file
+                .write_all(content.get(written..).unwrap_or_default())?;
+        }
+        self.file.set_len(content.len() as u64)?;
+        self.file.sync_all()
+    }
+
+    /// Removes the file if [`open`](Self::open) made it and it is still empty.
+    pub fn remove_if_new(&self) {
+        let is_empty = |metadata: Metadata| metadata.is_file() && metadata.len() == 0;
+        if self.is_new && self.file.metadata().is_ok_and(is_empty) {
+            _ = fs::remove_file(&self.path);
+        }
     }
 }
 

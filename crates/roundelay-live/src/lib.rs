@@ -75,7 +75,7 @@ pub use metrics::Metrics;
 pub use packet_socket::PacketSocket;
 pub use quantiles::quantiles;
 pub use record::{End, FORMAT, Line, NOTES, Recorder, Start};
-pub use recording::{Entry, RecordError, Recording, start_of};
+pub use recording::{Entry, RecordError, Recording, is_record};
 pub use replay::{Replayed, ReplayedWay, replay};
 #[cfg(target_os = "linux")]
 pub use samples::{FlowFigures, Sample, Samples};

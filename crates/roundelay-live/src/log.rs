@@ -33,7 +33,7 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
     let settings = recording.start().settings.clone();
     let wrong = |error: SettingsError| RecordError::Settings {
         name: recording.name().to_owned(),
-        error: error.0.to_string(),
+        error: error.0.to_string().replace(char::is_control, "\u{fffd}"),
     };
     let links = Way::BOTH.map(|way| link(&settings, way));
     let [up, down] = links;

@@ -1,5 +1,7 @@
 //! Congestion marks: sets CE in the IP header of a frame (RFC 3168, section 5).
 
+#![deny(clippy::indexing_slicing)]
+
 use roundelay_trace::{LinkType, network_offset};
 
 /// CE: both bits of the ECN field are set.
@@ -10,28 +12,38 @@ pub(crate) fn mark(frame: &mut [u8]) -> bool {
     let Some(at) = network_offset(LinkType::ETHERNET, frame) else {
         return false;
     };
-    let packet = &mut frame[at..];
+    let packet = frame.get_mut(at..).unwrap_or_default();
     match packet.first().map(|byte| byte >> 4) {
-        Some(4) if packet.len() >= 20 => mark_v4(packet),
-        // Version, traffic class, flow label: 4, 8 and 20 bits (RFC 8200, section 3).
-        Some(6) if packet.len() >= 40 => packet[1] |= CE << 4,
+        Some(4) => match packet.first_chunk_mut() {
+            Some(header) => mark_v4(header),
+            None => return false,
+        },
+        Some(6) => match packet.first_chunk_mut() {
+            Some(header) => mark_v6(header),
+            None => return false,
+        },
         _ => return false,
     }
     true
 }
 
 /// Sets CE and updates the header's checksum (RFC 1624, equation 3).
-fn mark_v4(packet: &mut [u8]) {
-    let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
-    let before = word(packet, 0);
-    packet[1] |= CE;
-    let after = word(packet, 0);
-    let mut sum = u32::from(!word(packet, 10)) + u32::from(!before) + u32::from(after);
+fn mark_v4(header: &mut [u8; 20]) {
+    let before = u16::from_be_bytes([header[0], header[1]]);
+    header[1] |= CE;
+    let after = u16::from_be_bytes([header[0], header[1]]);
+    let checksum = u16::from_be_bytes([header[10], header[11]]);
+    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     let [high, low] = (!(sum as u16)).to_be_bytes();
-    (packet[10], packet[11]) = (high, low);
+    (header[10], header[11]) = (high, low);
+}
+
+/// Version, traffic class, flow label: 4, 8 and 20 bits (RFC 8200, section 3).
+const fn mark_v6(header: &mut [u8; 40]) {
+    header[1] |= CE << 4;
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
 use roundelay::DropReason;
 use roundelay_metrics::Delays;
@@ -23,6 +23,8 @@ const CLIENTS: usize = 16;
 #[derive(Debug)]
 pub struct Metrics {
     listener: TcpListener,
+    /// Whether only this machine can connect.
+    is_local: bool,
     /// Clients that have not sent their whole request yet. The one that has been here longest comes
     /// first.
     clients: VecDeque<Request<TcpStream>>,
@@ -37,6 +39,7 @@ impl Metrics {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         Ok(Self {
+            is_local: listener.local_addr()?.ip().is_loopback(),
             listener,
             clients: VecDeque::new(),
         })
@@ -62,7 +65,7 @@ impl Metrics {
                     let Some(text) = text.take() else {
                         return true;
                     };
-                    let answer = answer(&String::from_utf8_lossy(request), text);
+                    let answer = answer(&String::from_utf8_lossy(request), self.is_local, text);
                     _ = client.answer(&answer);
                     false
                 }
@@ -85,12 +88,34 @@ impl Metrics {
     }
 }
 
+/// Whether a request names a host that this machine's own programs would name: by its number, or
+/// `localhost`. A page in a browser could have a name of its own lead here, and so read what we
+/// answer.
+fn names_this_machine(request: &str) -> bool {
+    for line in request.lines().skip(1) {
+        let Some((name, value)) = line.split_once(':') else {
+            break;
+        };
+        if name.eq_ignore_ascii_case("host") {
+            let value = value.trim();
+            let is_number = value.parse::<SocketAddr>().is_ok() || value.parse::<IpAddr>().is_ok();
+            let host = value.split(':').next().unwrap_or_default();
+            return is_number || host.eq_ignore_ascii_case("localhost");
+        }
+    }
+    true
+}
+
 /// The answer to an HTTP request. `text` makes the page.
-fn answer(request: &str, text: impl FnOnce() -> String) -> String {
+fn answer(request: &str, is_local: bool, text: impl FnOnce() -> String) -> String {
     let mut words = request.split_whitespace();
     let method = words.next();
     let path = words.next();
     let (status, body) = match (method, path) {
+        _ if is_local && !names_this_machine(request) => (
+            "403 Forbidden",
+            "expected the host localhost, or an address as a number\n".to_owned(),
+        ),
         (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
         (Some("GET"), _) => ("404 Not Found", "expected the path /metrics\n".to_owned()),
         _ => (
@@ -313,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_request_in_parts_gets_the_page_and_a_wrong_one_what_is_legal() {
-        let page = answer(["GET /metrics HT", "TP/1.1\r\nHost: x\r\n\r\n"]);
+        let page = answer(["GET /metrics HT", "TP/1.1\r\nHost: localhost:1\r\n\r\n"]);
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
         assert!(
             page.ends_with("Content-Length: 4\r\nConnection: close\r\n\r\na 1\n"),
@@ -326,6 +351,26 @@ mod tests {
         );
         let page = answer(["POST /metrics HTTP/1.1\r\n", "\r\n"]);
         assert!(page.starts_with("HTTP/1.1 405"), "{page}");
+    }
+
+    #[test]
+    fn a_name_that_leads_here_by_chance_reads_nothing() {
+        for (host, is_ours) in [
+            ("localhost", true),
+            ("LocalHost:9100", true),
+            ("127.0.0.1:9100", true),
+            ("127.0.0.1", true),
+            ("[::1]:9100", true),
+            ("attacker.example:9100", false),
+            ("localhost.attacker.example", false),
+            ("", false),
+        ] {
+            let request = format!("GET /metrics HTTP/1.1\r\nAccept: */*\r\nhost: {host}\r\n\r\n");
+            let page = super::answer(&request, true, || "a 1\n".to_owned());
+            assert_eq!(page.starts_with("HTTP/1.1 200"), is_ours, "{host}: {page}");
+            let page = super::answer(&request, false, || "a 1\n".to_owned());
+            assert!(page.starts_with("HTTP/1.1 200"), "anybody may ask: {page}");
+        }
     }
 
     #[test]

@@ -263,9 +263,17 @@ impl Changed {
     pub fn restore(&self) -> Vec<String> {
         let mut messages = Vec::new();
         for kept in &self.0 {
-            if let Err(error) = kept.restore() {
-                messages.push(format!("{}: {error}", kept.note.before.interface));
-            }
+            let Err(error) = kept.restore() else { continue };
+            let Before { interface, on } = &kept.note.before;
+            messages.push(if is_gone(&error) && !on.is_empty() {
+                format!(
+                    "{interface}: not here any more. If it was moved to another network namespace, \
+                     its offloads are still off. There, ethtool -K {interface} {} on turns them on",
+                    on.join(" on ")
+                )
+            } else {
+                format!("{interface}: {error}")
+            });
         }
         messages
     }

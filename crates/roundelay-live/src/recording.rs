@@ -1,9 +1,12 @@
 //! Reads a run's record.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::path::Path;
 
 use roundelay::{DropReason, Instant};
 use roundelay_trace::{Capture, CaptureError, LinkType};
+use serde::Deserialize;
 use thiserror::Error;
 
 use crate::journal::Fate;
@@ -81,10 +84,33 @@ pub struct Recording {
     fates: std::vec::IntoIter<Line>,
 }
 
-/// The start of a record, if the capture begins like one. None for any other capture, and for a
-/// file that cannot be read.
-pub fn start_of(path: &Path) -> Option<Start> {
-    Recording::open(path).ok().map(|recording| recording.start)
+/// Whether a file is the record of a run, also if the record is damaged, cut off or of another
+/// version: then [`Recording::open`] says so. False for any other capture, and for a file that cannot
+/// be read.
+pub fn is_record(path: &Path) -> bool {
+    let Ok(mut capture) = Capture::open(path) else {
+        return false;
+    };
+    // Interfaces are described before the first packet, which may be damaged.
+    _ = capture.next();
+    capture.has_interface(NOTES)
+}
+
+/// The part of a record's start that every version of the format has.
+#[derive(Debug, Deserialize)]
+struct Origin {
+    start: Version,
+}
+
+#[derive(Debug, Deserialize)]
+struct Version {
+    format: u64,
+    version: String,
+}
+
+/// A text of the file for a message, without characters that steer a terminal.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 impl Recording {
@@ -104,28 +130,47 @@ impl Recording {
         let name = capture.name().to_owned();
         let first = match capture.next()? {
             Some(frame) if frame.link == LinkType(PRIVATE) && frame.tap.name == Some(NOTES) => {
-                frame.bytes.to_vec()
+                Some(frame.bytes.to_vec())
             }
-            _ => return Err(RecordError::NoRecord { name }),
+            Some(_) => return Err(RecordError::NoRecord { name }),
+            None => None,
         };
-        let mut packets = 1;
-        let text = whole(&mut capture, &mut packets, first)?;
         let wrong = |error| RecordError::Note {
-            name,
+            name: name.clone(),
             packet: 1,
             error,
         };
+        let Some(first) = first else {
+            if !capture.has_interface(NOTES) {
+                return Err(RecordError::NoRecord { name });
+            }
+            let cut = "cut off before the end of the settings: nothing of the run is left";
+            return Err(wrong(cut.to_owned()));
+        };
+        let mut packets = 1;
+        let text = whole(&mut capture, &mut packets, first)?;
+        // The settings of another version may be other ones.
+        if let Ok(Origin { start }) = serde_json::from_slice(&text)
+            && start.format != u64::from(FORMAT)
+        {
+            return Err(wrong(format!(
+                "format {}, and this version reads format {FORMAT}: use version {} of Roundelay, \
+                 which wrote it",
+                start.format,
+                plain(&start.version)
+            )));
+        }
         let start = match serde_json::from_slice(&text) {
             Ok(Note::Start(start)) => start,
             Ok(_) => return Err(wrong("expected the settings first".to_owned())),
-            Err(error) => return Err(wrong(format!("the settings: {error}"))),
+            Err(error) => {
+                return Err(wrong(format!(
+                    "the settings: {}",
+                    plain(&error.to_string())
+                )));
+            }
         };
-        if start.format != FORMAT {
-            return Err(wrong(format!(
-                "format {}, and this version reads {FORMAT}: use version {}",
-                start.format, start.version
-            )));
-        }
+        check_snap(start.settings.snap).map_err(wrong)?;
         Ok(Self {
             capture,
             packets,
@@ -215,9 +260,20 @@ impl Recording {
         RecordError::Note {
             name: self.name().to_owned(),
             packet: self.packets,
-            error,
+            error: plain(&error),
         }
     }
+}
+
+/// The most bytes of a frame that a run may keep: as many as an IP packet may have. A replay has
+/// room for so many of each frame.
+const MOST_SNAP: u32 = 65_536;
+
+fn check_snap(snap: u32) -> Result<(), String> {
+    if snap <= MOST_SNAP {
+        return Ok(());
+    }
+    Err(format!("snap {snap}: expected 0 to {MOST_SNAP} bytes"))
 }
 
 /// A note's whole text: its first packet, or the pieces that this packet announces.
@@ -236,7 +292,9 @@ fn whole(capture: &mut Capture, packets: &mut u64, first: Vec<u8>) -> Result<Vec
                 return Err(RecordError::Note {
                     name: capture.name().to_owned(),
                     packet: *packets,
-                    error: format!("piece {number} of {count} is missing behind it"),
+                    error: format!(
+                        "piece {number} of {count} is missing behind it: cut off or damaged"
+                    ),
                 });
             }
         }

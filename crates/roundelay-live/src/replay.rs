@@ -1,6 +1,8 @@
 //! Replays a record: sends the same frames at the same times through the same queues, and checks
 //! that the same frames leave at the same times.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -153,6 +155,14 @@ impl Course {
     }
 }
 
+/// A direction's part of two.
+const fn of<T>(way: Way, [up, down]: &mut [T; 2]) -> &mut T {
+    match way {
+        Way::Up => up,
+        Way::Down => down,
+    }
+}
+
 /// Replays a record.
 ///
 /// # Errors
@@ -169,7 +179,7 @@ pub(crate) fn replay_with(
     let name = recording.name().to_owned();
     let wrong = |error: FeedError| RecordError::Settings {
         name: name.clone(),
-        error: error.to_string(),
+        error: error.to_string().replace(char::is_control, "\u{fffd}"),
     };
     let settings = recording.start().settings.clone();
     let slots = Slots::new(SLOTS, settings.snap as usize);
@@ -189,26 +199,26 @@ pub(crate) fn replay_with(
                 frame,
                 len,
             } => {
-                let course = &mut courses[way.index()];
+                let course = of(way, &mut courses);
                 course.result.arrived += 1;
                 course.arrivals.push(at);
                 arrive(&mut bottleneck, way, at, &frame, len).map_err(&wrong)?;
             }
             Entry::Change { way, at, change } => {
-                courses[way.index()].result.changes += 1;
+                of(way, &mut courses).result.changes += 1;
                 bottleneck.plan(at, way, change);
                 bottleneck
                     .settle(way, at)
                     .map_err(|error| wrong(error.into()))?;
             }
             Entry::Fate(line) => {
-                let course = &mut courses[line.way.index()];
+                let course = of(line.way, &mut courses);
                 course.result.recorded += 1;
                 course.recorded.push_back(line);
             }
             Entry::End(last) => {
-                for way in Way::BOTH {
-                    let until = Instant::from_picos(last.until[way.index()]);
+                for (way, until) in Way::BOTH.into_iter().zip(last.until) {
+                    let until = Instant::from_picos(until);
                     bottleneck
                         .settle(way, until)
                         .map_err(|error| wrong(error.into()))?;
@@ -218,7 +228,7 @@ pub(crate) fn replay_with(
         }
         let fates = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
         for line in fates {
-            courses[line.way.index()].count(line);
+            of(line.way, &mut courses).count(line);
         }
         for course in &mut courses {
             course.compare();
@@ -254,8 +264,11 @@ fn arrive(
             return Err(passed.into());
         }
     };
-    let stored = frame.len().min(bottleneck.slots().size());
-    bottleneck.slots_mut().room(slot)[..stored].copy_from_slice(&frame[..stored]);
+    let room = bottleneck.slots_mut().room(slot);
+    let stored = frame.len().min(room.len());
+    for (place, byte) in room.iter_mut().zip(frame) {
+        *place = *byte;
+    }
     bottleneck
         .slots_mut()
         .set_cut(slot, stored, len.max(stored as u32));

@@ -1,5 +1,7 @@
 //! What a running session's client sends. We read it as it comes, because the session never waits.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -35,7 +37,7 @@ impl<S: Read + Write> Request<S> {
         loop {
             match self.stream.read(&mut room) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(len) => self.bytes.extend_from_slice(&room[..len]),
+                Ok(len) => self.bytes.extend(room.iter().take(len)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }

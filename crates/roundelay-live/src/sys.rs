@@ -9,19 +9,22 @@
     reason = "calls to the C library; each block says why it is sound"
 )]
 
+mod keeper;
 mod mapping;
 mod packet;
 mod xdp;
 
 use std::ffi::{CString, c_int, c_void};
+use std::fs::File;
 use std::io;
-use std::mem::{self, MaybeUninit, size_of};
+use std::mem::{MaybeUninit, size_of};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::ptr;
 
+pub(crate) use keeper::{ProcessDescriptor, command_status, keep};
 pub(crate) use packet::{ALL, PacketDescriptor};
 pub(crate) use xdp::{Kicked, LONGEST as XDP_LONGEST, Refused as XdpRefused, XdpDescriptor};
 
@@ -294,35 +297,17 @@ pub(crate) fn end_with_us(command: &mut Command) {
     }
 }
 
-/// Makes descendants whose parent ends children of this process.
-pub(crate) fn adopt_orphans() -> io::Result<()> {
-    // SAFETY: the call has no pointers.
-    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1 as libc::c_ulong, 0, 0, 0) })?;
-    Ok(())
-}
-
-/// A child that has ended but has not been collected. Does not wait for one.
-pub(crate) fn ended_child() -> Option<u32> {
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: all bytes zero are a valid siginfo_t.
-    let mut ended: libc::siginfo_t = unsafe { mem::zeroed() };
-    // SAFETY: the call writes to `ended` alone.
-    checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut ended, options) }).ok()?;
-    // SAFETY: the fields of a child's end are there, or all zero if no child has ended.
-    let child = unsafe { ended.si_pid() };
-    u32::try_from(child).ok().filter(|child| *child > 0)
-}
-
-/// Collects a child that has ended.
-pub(crate) fn collect(child: u32) {
-    // SAFETY: the call may write no status.
-    unsafe { libc::waitpid(child as libc::pid_t, ptr::null_mut(), libc::WNOHANG) };
-}
-
-/// Ends a child. Its number cannot go to another process before we collect it.
-pub(crate) fn kill(child: u32) {
-    // SAFETY: the call has no pointers.
-    unsafe { libc::kill(child as libc::pid_t, libc::SIGKILL) };
+/// Takes room on the disk for a file of this length, and leaves its content and length as they are. On a
+/// file system that cannot do this, nothing happens.
+pub(crate) fn reserve(file: &File, len: usize) -> io::Result<()> {
+    let mode = libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: plain numbers.
+    let outcome =
+        checked(unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, len as libc::off_t) });
+    match outcome {
+        Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) && len > 0 => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Sets a connection's congestion control.

@@ -215,7 +215,7 @@ impl Device for XdpSocket {
 
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
         self.descriptor.state()?;
-        let fit = self.lengths.fitting(frames)?;
+        let fit = self.lengths.fitting(frames, self.descriptor.room())?;
         send(
             &mut self.descriptor,
             &frames[..fit],

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod audit;
+mod corpora;
 #[cfg(target_os = "linux")]
 mod cost;
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use roundelay_live::world::{FAR, MIDDLE, Node, World, set_congestion_control};
+use roundelay_live::world::{FAR, MIDDLE, NEAR, Node, World, set_congestion_control};
 use roundelay_live::{
     Change, Device as _, DeviceKind, Fidelity, Interface, PacketSocket, QueueText, Recording,
     Session, Settings, Slots, Way, log, offloads, replay,
@@ -317,6 +317,57 @@ fn no_longer_fit(kind: DeviceKind, world: &Arc<World>) {
     assert!(received[1] > received[0], "it goes on: {received:?}");
     assert!(text.contains("refused by the interface at the other end"));
     assert!(text.contains("longer than the interface's packets"));
+    holds(&fidelity, &record);
+}
+
+/// Regression: a frame longer than the rooms that `AF_XDP` had when it was opened was offered again
+/// and again after the MTU was raised, and held all others up for good.
+#[test]
+fn a_frame_that_an_interface_has_no_room_for_holds_nothing_up() {
+    on_every_device(has_no_room);
+}
+
+fn has_no_room(kind: DeviceKind, world: &Arc<World>) {
+    let set = |node: Node, name: &str, mtu: &str| {
+        let mut command = Command::new("ip");
+        command.args(["link", "set", "dev", name, "mtu", mtu]);
+        let child = world.start(node, &mut command);
+        let status = child.expect("ip runs").wait();
+        assert!(status.expect("ip ends").success());
+    };
+    // Frames of the far end find room when they come in, but not where they go out.
+    set(Node::Middle, MIDDLE[1], "3000");
+    set(Node::Far, "eth0", "3000");
+    set(Node::Near, "eth0", "3000");
+    let Some(mut session) = open(kind, &settings("100mbit", "fifo")) else {
+        return;
+    };
+    let record = file("room");
+    session.record(&record).expect("a file");
+    let far = Arc::clone(world);
+    thread::spawn(move || {
+        far.enter(Node::Far).expect("a node");
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+        let mut number = 0;
+        loop {
+            let len = if number % 8 == 0 { 2400 } else { 100 };
+            _ = socket.send_to(&vec![0; len], (NEAR, 9));
+            number += 1;
+            thread::sleep(Duration::from_millis(2));
+        }
+    });
+    run(&mut session, &[0.3, 1.0], |hour| {
+        if hour == 0 {
+            set(Node::Middle, MIDDLE[0], "3000");
+        }
+    });
+    let fidelity = session.finish().expect("a whole record");
+    let text = fidelity.text();
+    let down = &fidelity.ways[1].books;
+    // Before the MTU was raised, both refuse the long frames.
+    assert!(down.refused > 0, "{text}");
+    assert!(down.delivered > 100, "it goes on: {text}");
+    assert!(down.on_the_way < 20, "none is stuck: {text}");
     holds(&fidelity, &record);
 }
 

@@ -334,7 +334,10 @@ fn what_is_no_record_is_refused_with_the_reason() {
         bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
         read(bytes)
     };
-    assert!(with("\"format\":1", "\"format\":7").contains("format 7, and this version reads 1"));
+    assert!(
+        with("\"format\":1", "\"format\":7")
+            .contains("format 7, and this version reads format 1: use version")
+    );
     assert!(with("fifo limit", "fofi limit").contains("fofi"));
     assert!(with(" dropped ", " dripped ").contains("expected the fate of a frame"));
     let mut settings = settings(QueueText::Discipline("fifo".to_owned()), &[]);

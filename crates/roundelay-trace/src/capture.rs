@@ -10,6 +10,8 @@
 //! in the middle of a packet, because the capturing program was killed, gives every whole packet
 //! and a note. So does a compressed file that merely ends too early.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -279,6 +281,15 @@ impl Capture {
                 self.finished = true;
                 Err(fault.in_file(&self.name))
             }
+        }
+    }
+
+    /// Whether the blocks read so far describe an interface of this name. Only pcapng names
+    /// interfaces.
+    pub fn has_interface(&self, name: &str) -> bool {
+        match &self.format {
+            Format::Pcap(_) => false,
+            Format::PcapNg(file) => file.has_interface(name),
         }
     }
 

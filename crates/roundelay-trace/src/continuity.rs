@@ -9,6 +9,8 @@
 //! If neither happened, the time did not pass. But if a steady stream and another connection stop
 //! together and go on together, nothing tells a clock that was set from a pause.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::collections::{HashMap, HashSet};
 
 use crate::capture::{Frame, Tap};
@@ -114,7 +116,9 @@ impl Continuity {
             self.before.push(Packet::of(frame));
             return;
         }
-        self.before[self.next].take(frame);
+        if let Some(oldest) = self.before.get_mut(self.next) {
+            oldest.take(frame);
+        }
         self.next = (self.next + 1) % BEFORE;
     }
 
@@ -375,7 +379,9 @@ impl Packet {
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
         self.kept = frame.bytes.len().min(KEPT_BYTES);
-        self.bytes[..self.kept].copy_from_slice(&frame.bytes[..self.kept]);
+        for (kept, byte) in self.bytes.iter_mut().zip(frame.bytes) {
+            *kept = *byte;
+        }
         self.frame.time_nanos = frame.time_nanos;
         self.frame.link = frame.link;
         self.frame.original_len = frame.original_len;
@@ -393,7 +399,7 @@ impl Packet {
 
     fn progress(&self) -> Option<(Way, Progress)> {
         let frame = Frame {
-            bytes: &self.bytes[..self.kept],
+            bytes: self.bytes.get(..self.kept).unwrap_or_default(),
             ..self.frame
         };
         let headers = parse(frame.link, frame.bytes).ok()?;

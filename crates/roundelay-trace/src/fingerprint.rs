@@ -1,6 +1,8 @@
 //! Fingerprint of an IP packet: digests of what routers leave alone, and of what address translation
 //! leaves alone, too.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::RandomState;
@@ -124,41 +126,43 @@ impl<'a> Parts<'a> {
     fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
         // Without options the header has a fixed length, so no read of a field needs a check.
         let header = packet.first_chunk::<20>()?;
-        let header_len = usize::from(header[0] & 15) * 4;
-        if header_len < header.len() || header_len > packet.len() {
+        let &[first, _, l, m, i, j, f, g, _, protocol, ..] = header;
+        let header_len = usize::from(first & 15) * 4;
+        if header_len < header.len() {
             return None;
         }
-        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let length = field(2);
-        let identification = field(4);
-        let fragment = field(6);
+        let payload = packet.get(header_len..)?;
+        let length = u16::from_be_bytes([l, m]);
+        let identification = u16::from_be_bytes([i, j]);
+        let fragment = u16::from_be_bytes([f, g]);
         let payload_len = payload_len(length, header_len);
-        let payload = &packet[header_len..];
         Some(Self {
-            addresses: Addresses::V4(u64::from_be_bytes(*header[12..].first_chunk()?)),
-            protocol: header[9],
+            addresses: Addresses::V4(u64::from_be_bytes(*header.last_chunk()?)),
+            protocol,
             fields: u64::from(length) << 32 | u64::from(identification) << 16 | u64::from(fragment),
             identification,
             payload_len,
-            payload: &payload[..payload.len().min(payload_len)],
+            payload: payload.get(..payload_len).unwrap_or(payload),
         })
     }
 
     /// Takes an IPv6 packet apart (RFC 8200, section 3).
     fn of_ipv6(packet: &'a [u8]) -> Option<Self> {
         let (header, payload) = packet.split_first_chunk::<40>()?;
-        let length = u16::from_be_bytes([header[4], header[5]]);
+        let &[_, _, _, _, l, m, protocol, _, ref addresses @ ..] = header;
+        let (source, destination) = addresses.split_first_chunk()?;
+        let length = u16::from_be_bytes([l, m]);
         let payload_len = payload_len(length, 0);
         Some(Self {
             addresses: Addresses::V6([
-                u128::from_be_bytes(*header[8..].first_chunk()?),
-                u128::from_be_bytes(*header[24..].first_chunk()?),
+                u128::from_be_bytes(*source),
+                u128::from_be_bytes(*destination.first_chunk()?),
             ]),
-            protocol: header[6],
+            protocol,
             fields: length.into(),
             identification: 0,
             payload_len,
-            payload: &payload[..payload.len().min(payload_len)],
+            payload: payload.get(..payload_len).unwrap_or(payload),
         })
     }
 
@@ -201,14 +205,17 @@ struct Translation<'a> {
 impl<'a> Translation<'a> {
     fn of(protocol: u8, payload: &'a [u8]) -> Self {
         match (protocol, payload) {
-            (TCP, &[a, b, c, d, ..]) if payload.len() >= 18 => Self {
-                kept: [&payload[4..16], &payload[18..]],
-                changed: u64::from_be_bytes([0, 0, a, b, c, d, payload[16], payload[17]]),
-            },
-            (UDP, &[a, b, c, d, _, _, e, f, ref data @ ..]) => Self {
-                kept: [&payload[4..6], data],
-                changed: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
-            },
+            // Ports, what is kept, the checksum, and the rest.
+            (TCP | UDP, &[a, b, c, d, ref rest @ ..]) => {
+                let kept = if protocol == TCP { 12 } else { 2 };
+                let Some((kept, &[e, f, ref data @ ..])) = rest.split_at_checked(kept) else {
+                    return Self::of_another(protocol, payload);
+                };
+                Self {
+                    kept: [kept, data],
+                    changed: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+                }
+            }
             _ => Self::of_another(protocol, payload),
         }
     }
@@ -217,7 +224,7 @@ impl<'a> Translation<'a> {
     fn of_another(protocol: u8, payload: &'a [u8]) -> Self {
         let part = |from: usize, to: usize| {
             let end = payload.len();
-            &payload[from.min(end)..to.min(end)]
+            payload.get(from.min(end)..to.min(end)).unwrap_or_default()
         };
         let (kept, changed) = match protocol {
             TCP => ([part(4, 16), part(0, 0)], [part(0, 4), part(16, 18)]),

@@ -12,6 +12,8 @@
 //! ICMP and other protocols without ports have ports 0. We do not check lengths inside the headers
 //! against the capture, because offloads leave these fields unset.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::fmt;
 use std::net::IpAddr;
 
@@ -209,7 +211,9 @@ fn unparsable(error: LaxHeaderSliceError) -> Unparsable {
 /// The octet that holds the code point and the ECN bits.
 fn traffic_class(packet: &LaxIpSlice<'_>) -> u8 {
     match packet {
-        LaxIpSlice::Ipv4(packet) => packet.header().slice()[1],
+        LaxIpSlice::Ipv4(packet) => {
+            packet.header().dcp().value() << 2 | packet.header().ecn().value()
+        }
         LaxIpSlice::Ipv6(packet) => packet.header().traffic_class(),
     }
 }
@@ -369,8 +373,9 @@ impl Frame<'_> {
             return None;
         }
         let (packet, _) = self.packet()?;
-        let ip = match packet.first()? >> 4 {
-            4 => u32::from(packet[0] & 15) * 4,
+        let first = *packet.first()?;
+        let ip = match first >> 4 {
+            4 => u32::from(first & 15) * 4,
             _ => 40,
         };
         let transport = match headers.protocol {
@@ -514,16 +519,22 @@ impl Frame<'_> {
 /// The timestamps in a TCP header of this length, if they were captured.
 fn timestamps(header: &[u8], len: usize) -> Option<[u32; 2]> {
     const TIMESTAMPS: u8 = 8;
-    let option = option(header, len, TIMESTAMPS)?;
-    let number = |at| Some(u32::from_be_bytes(*option.get(at..)?.first_chunk()?));
-    (option.len() == 10).then_some([number(2)?, number(6)?])
+    match *option(header, len, TIMESTAMPS)? {
+        [_, _, a, b, c, d, e, f, g, h] => Some([
+            u32::from_be_bytes([a, b, c, d]),
+            u32::from_be_bytes([e, f, g, h]),
+        ]),
+        _ => None,
+    }
 }
 
 /// A SYN's option on how to shift windows.
 fn window_scale(header: &[u8], len: usize) -> Option<u8> {
     const WINDOW_SCALE: u8 = 3;
-    let option = option(header, len, WINDOW_SCALE)?;
-    (option.len() == 3).then_some(option[2])
+    match *option(header, len, WINDOW_SCALE)? {
+        [_, _, shift] => Some(shift),
+        _ => None,
+    }
 }
 
 /// The option with this kind in a TCP header of this length, with its kind and length.

@@ -13,12 +13,16 @@ mod corpus;
 mod filter;
 #[path = "../../../fuzz/checks/headers.rs"]
 mod headers;
+#[path = "../../../fuzz/checks/traffic.rs"]
+mod traffic;
 #[path = "../../../fuzz/checks/tree.rs"]
 mod tree;
 #[path = "../../../fuzz/checks/vectors.rs"]
 mod vectors;
 #[path = "../../../fuzz/checks/weights.rs"]
 mod weights;
+#[path = "../../../fuzz/checks/words.rs"]
+mod words;
 
 #[test]
 fn capture_corpus() {
@@ -48,6 +52,16 @@ fn tree_corpus() {
 #[test]
 fn vectors_corpus() {
     corpus::replay("vectors", 200, vectors::check);
+}
+
+#[test]
+fn traffic_corpus() {
+    corpus::replay("traffic", 4, traffic::check);
+}
+
+#[test]
+fn words_corpus() {
+    corpus::replay("words", 100, words::check);
 }
 
 /// Writes the seeds again; files added by a fuzzer stay.

@@ -3,6 +3,8 @@
 //!
 //! The log is read line by line, so memory holds only the packets on their way and the open flows.
 
+#![deny(clippy::indexing_slicing)]
+
 mod check;
 mod link;
 pub mod log;

@@ -231,8 +231,10 @@ impl NetworkState {
         let Some(state) = self.packets.remove(&packet) else {
             return;
         };
-        if let Location::Queue { link, rank } = state.location {
-            self.links[link as usize].remove_waiting(rank);
+        if let Location::Queue { link, rank } = state.location
+            && let Some(link) = self.links.get_mut(link as usize)
+        {
+            link.remove_waiting(rank);
         }
         if let Event::Transmit {
             link,
@@ -354,7 +356,7 @@ impl NetworkState {
                 ensure((earliest..=latest).contains(&now), || {
                     format!("the wire gives the packet back at {earliest} to {latest}")
                 })?;
-                let link = &mut self.links[link as usize];
+                let link = link_of(&mut self.links, link)?;
                 link.comes_late_by(now - earliest);
                 link.take_off_wire(packet)?;
                 link.record.to
@@ -369,10 +371,7 @@ impl NetworkState {
         let node = self.reach(packet)?;
         let PacketState { flow, len, .. } = *self.packet(packet)?;
         self.checks.hops += 1;
-        let state = self
-            .links
-            .get_mut(link as usize)
-            .ok_or_else(|| format!("there is no link {link}"))?;
+        let state = link_of(&mut self.links, link)?;
         ensure(state.record.from == node, || {
             format!(
                 "the packet is at node {node}, the link begins at {}",
@@ -395,7 +394,7 @@ impl NetworkState {
     ) -> Result<(&mut LinkState, u64, &mut Checks), String> {
         match self.packet(packet)?.location {
             Location::Queue { link: actual, rank } if actual == link => {
-                Ok((&mut self.links[link as usize], rank, &mut self.checks))
+                Ok((link_of(&mut self.links, link)?, rank, &mut self.checks))
             }
             _ => Err(format!(
                 "packet {packet} is not in the queue of link {link}"
@@ -721,6 +720,13 @@ const fn packet_of(event: &Event) -> Option<u64> {
         | Event::EdgeDrop { packet } => Some(*packet),
         Event::Open { .. } | Event::Finish { .. } | Event::Close { .. } | Event::End { .. } => None,
     }
+}
+
+/// The link with this number.
+fn link_of(links: &mut [LinkState], number: u32) -> Result<&mut LinkState, String> {
+    links
+        .get_mut(number as usize)
+        .ok_or_else(|| format!("there is no link {number}"))
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ impl Trace {
         let times = &self.record.times;
         let number = byte / u128::from(self.record.bytes);
         let count = times.len() as u128;
-        let time = times[(number % count) as usize];
-        let millis = (number / count) * self.period() + u128::from(time);
+        let time = times.get((number % count) as usize);
+        let millis = (number / count) * self.period() + u128::from(time.copied().unwrap_or(0));
         u64::try_from(millis * MILLISECOND).unwrap_or(u64::MAX)
     }
 

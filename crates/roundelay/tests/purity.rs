@@ -149,10 +149,11 @@ fn seeds_are_derived_and_never_added_to() {
 /// Files with unsafe code or with names that count as unsafe: a hint to the processor, the
 /// command's allocator, calls to Linux, and the names of WebAssembly's exports and imports. In order
 /// of their paths.
-const UNSAFE: [&str; 8] = [
+const UNSAFE: [&str; 9] = [
     "roundelay/src/prefetch.rs",
     "roundelay-cli/src/allocator.rs",
     "roundelay-compare-wasm/src/lib.rs",
+    "roundelay-live/src/sys/keeper.rs",
     "roundelay-live/src/sys/mapping.rs",
     "roundelay-live/src/sys/packet.rs",
     "roundelay-live/src/sys/xdp.rs",
@@ -161,7 +162,7 @@ const UNSAFE: [&str; 8] = [
 ];
 
 #[test]
-fn unsafe_code_is_in_eight_files() {
+fn unsafe_code_is_in_nine_files() {
     let is_unsafe = |path: &PathBuf| {
         code(&fs::read_to_string(path).expect("a file"))
             .iter()
@@ -169,7 +170,9 @@ fn unsafe_code_is_in_eight_files() {
     };
     let sources = files(&crates())
         .into_iter()
-        .filter(|path| !path.ends_with("roundelay/tests/purity.rs"));
+        // These two look for the word.
+        .filter(|path| !path.ends_with("roundelay/tests/purity.rs"))
+        .filter(|path| !path.ends_with("roundelay-cli/tests/documents.rs"));
     let mut found: Vec<_> = sources.filter(is_unsafe).collect();
     found.sort();
     let is_known = found

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration as Span;
 
@@ -12,13 +12,13 @@ use roundelay::{Duration, Instant, LinkLayer, Purpose, Rate, Seed};
 use roundelay_live::control::{self, Control};
 use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
-use roundelay_live::processes;
+use roundelay_live::processes::Kept;
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Node, World};
 use roundelay_live::{
     Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LateFile,
     LinkText, Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
-use roundelay_report::{Anonymiser, Printed, json_line};
+use roundelay_report::{Anonymiser, Printed, ReportError, json_line, write_text};
 use roundelay_trace::{LinkModel, LinkTrace, Stop};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -439,6 +439,12 @@ impl<'a> Watch<'a> {
             let server = Metrics::listen(address).map_err(failed)?;
             let address = server.address().map_err(failed)?;
             eprintln!("roundelay: metrics at http://{address}/metrics");
+            if !address.ip().is_loopback() {
+                tell(
+                    "warning: anybody who reaches this machine can read these metrics, because the \
+                     address is not 127.0.0.1 or ::1",
+                );
+            }
             metrics = Some(server);
         }
         let mut page = None;
@@ -655,10 +661,7 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
     }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
         let page = page::html(&fidelity, &watch.samples, simulated.as_ref());
-        let written = file
-            .write_all(page.as_bytes())
-            .map_err(|error| Failure::run(format!("{}: {error}", path.display())));
-        outcome = outcome.and(written);
+        outcome = outcome.and(write_page(path, &mut file, &page));
     }
     let mut rest = String::new();
     if arguments.json {
@@ -680,6 +683,23 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
     }
     outcome = outcome.and(lines.finish(signals).map_err(unwritten));
     outcome.map(|()| fidelity)
+}
+
+/// Writes the page, whole or not at all, as other outputs are: beside the file, which then gets its
+/// name. Without privileges, the folder may be another user's, and then the file is written that was
+/// opened before.
+fn write_page(path: &Path, file: &mut LateFile, page: &str) -> Result<(), Failure> {
+    let written = match write_text(path, page) {
+        Err(ReportError::File { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            let written = file.replace(page.as_bytes());
+            written.map_err(|error| Failure::run(format!("{}: {error}", path.display())))
+        }
+        written => written.map_err(Failure::run),
+    };
+    if written.is_err() {
+        file.remove_if_new();
+    }
+    written
 }
 
 /// `roundelay live --between A B`.
@@ -858,18 +878,17 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     }
     let mut session = open(arguments, run.settings, middle(arguments)?)?;
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
-    processes::adopt_orphans().map_err(Failure::run)?;
     let mut children = Children::default();
     let mut waited = Ok(());
     let far = command(&far);
     let far = far.map(|far| without_terminal(arguments, far));
     let mut near = without_terminal(arguments, near);
     if let Some(mut far) = far {
-        let far = world.start(Node::Far, &mut far).map_err(Failure::refused)?;
+        let far = Kept::start(&world, Node::Far, &mut far).map_err(Failure::refused)?;
         children.far = Some(far);
         waited = wait_for_listener(&mut session, &world, run.signals);
     }
-    let near = world.start(Node::Near, &mut near);
+    let near = Kept::start(&world, Node::Near, &mut near);
     children.near = Some(near.map_err(Failure::refused)?);
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
@@ -912,44 +931,36 @@ fn without_terminal(arguments: &Live, mut command: Command) -> Command {
     command
 }
 
-/// The processes of the commands, ended with the run.
+/// The commands with all that they started, ended with the run.
 #[derive(Default)]
 struct Children {
-    near: Option<Child>,
-    far: Option<Child>,
+    near: Option<Kept>,
+    far: Option<Kept>,
     /// How the commands ended, if they have.
     near_status: Option<ExitStatus>,
     far_status: Option<ExitStatus>,
 }
 
 impl Children {
-    /// Looks whether the commands have ended, and collects what they left behind.
+    /// Looks whether the commands have ended.
     fn look(&mut self) -> io::Result<()> {
-        let mut ours = Vec::with_capacity(2);
         for (child, status) in [
             (&mut self.near, &mut self.near_status),
             (&mut self.far, &mut self.far_status),
         ] {
             if let Some(child) = child {
                 *status = child.try_wait()?;
-                ours.push(child.id());
             }
         }
-        processes::collect_orphans(&ours);
         Ok(())
     }
 
     /// Ends the commands, and whatever they have started.
     fn end(&mut self) {
-        let mut is_any = false;
-        for mut child in [self.near.take(), self.far.take()].into_iter().flatten() {
-            is_any = true;
-            if !matches!(child.try_wait(), Ok(Some(_))) {
-                _ = child.kill();
-                _ = child.wait();
-            }
+        let mut left = 0;
+        for child in [self.near.take(), self.far.take()].into_iter().flatten() {
+            left += child.end(ENDS);
         }
-        let left = if is_any { processes::end_all(ENDS) } else { 0 };
         if left > 0 {
             tell(&format!(
                 "{left} processes of the commands belong to other users, so they go on"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use roundelay_report::{Cells, Column, Table};
+use roundelay_report::{Cells, Column, Table, clean};
 
 use super::files::OpenFile;
 use crate::failure::Failure;
@@ -52,10 +52,11 @@ fn texts(column: &Column) -> Vec<String> {
     }
 }
 
-/// A text that no spreadsheet takes for a formula, because names come from untrusted files. An
-/// apostrophe before the first character makes it text.
+/// A text that no spreadsheet takes for a formula, and that no terminal obeys, because names come from
+/// untrusted files. An apostrophe before the first character makes it text.
 fn plain(text: String) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = clean(&text);
     if is_formula { format!("'{text}") } else { text }
 }
 
@@ -74,16 +75,18 @@ mod tests {
             "a=1",
             "",
             "10.0.0.1:53",
+            "\u{1b}[31mred\u{7}",
         ];
         let expected = [
             "'=1+1",
             "'+1",
             "'-1",
             "'@SUM(A1)",
-            "'\t=1",
+            "'\u{fffd}=1",
             "a=1",
             "",
             "10.0.0.1:53",
+            "\u{fffd}[31mred\u{fffd}",
         ];
         assert_eq!(given.map(|text| plain(text.to_owned())), expected);
     }

@@ -225,6 +225,54 @@ fn every_output_is_whole_or_absent_whatever_fails() {
     assert!(faults > 100, "only {faults} faults");
 }
 
+/// Regression: the page was emptied before it was written, so a full disk left half of it.
+#[test]
+fn a_page_of_a_live_run_is_whole_or_as_it_was() {
+    let Some(lab) = Lab::new("live-page") else {
+        return;
+    };
+    let (trial, _) = lab.run(&["live", "--rate", "1mbit", "-q", "--", "true"], None);
+    if !trial.status.success() {
+        println!("not run: {}", message(&trial));
+        return;
+    }
+    let arguments = [
+        "live", "--rate", "1mbit", "-q", "--html", "a.html", "--", "true",
+    ];
+    let old = b"a page of yesterday".to_vec();
+    let mut faults = 0;
+    for call in ["write", "sync", "rename"] {
+        for has_old in [true, false] {
+            for number in 1.. {
+                lab.clear();
+                fs::create_dir_all(lab.path("out")).unwrap();
+                if has_old {
+                    fs::write(lab.path("out/a.html"), &old).unwrap();
+                }
+                let fault = Fault {
+                    call,
+                    number,
+                    lasts: true,
+                };
+                let (output, has_failed) = lab.run(&arguments, Some(&fault));
+                if !has_failed {
+                    break;
+                }
+                faults += 1;
+                let told = message(&output);
+                let files = lab.files();
+                let page = files.get(&lab.path("out/a.html"));
+                let is_whole = page.is_some_and(|page| page.trim_ascii_end().ends_with(b"</html>"));
+                let is_as_before = page == has_old.then_some(&old);
+                assert!(is_whole || is_as_before, "{fault:?}: {told}");
+                assert!(files.len() <= 1, "{fault:?}: {:?}", files.keys());
+                assert_eq!(output.status.code(), Some(1), "{fault:?}: {told}");
+            }
+        }
+    }
+    assert!(faults >= 6, "only {faults} faults");
+}
+
 /// Runs a command that writes pages and tables with every fault of every kind. Of its files, only
 /// these count whose bytes `comparable` gives.
 fn pages_are_whole_or_absent(

@@ -261,8 +261,13 @@ impl XdpDescriptor {
         }
     }
 
+    /// The longest frame that can be sent, in bytes.
+    pub(crate) const fn room(&self) -> usize {
+        self.room
+    }
+
     /// Copies frames to be sent into the ring, at most [`BATCH`]. Returns how many found room,
-    /// which is 0 while earlier ones are pending.
+    /// which is 0 while earlier ones are pending. None may be longer than a [`room`](Self::room).
     pub(crate) fn put(&mut self, frames: &[&[u8]]) -> usize {
         self.reclaim();
         if self.is_pending {

@@ -65,7 +65,7 @@ impl<R: Read> Read for Copied<R> {
         let read = self.inner.read(buffer)?;
         let mut kept = self.copy.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = kept.as_mut() {
-            kept.add(&buffer[..read])?;
+            kept.add(buffer.get(..read).unwrap_or(buffer))?;
         }
         Ok(read)
     }

@@ -86,7 +86,7 @@ pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Broken {
     if head.is_empty() {
         return Broken::malformed(0, "the file is empty", EXPECTED);
     }
-    Broken::malformed(0, describe(&head[..head.len().min(64)], name), EXPECTED)
+    Broken::malformed(0, describe(head.get(..64).unwrap_or(head), name), EXPECTED)
 }
 
 /// Describes the file by its first bytes.
@@ -126,7 +126,7 @@ fn start_of_text(head: &[u8]) -> Option<String> {
     let text = match str::from_utf8(head) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => {
-            str::from_utf8(&head[..error.valid_up_to()]).ok()?
+            str::from_utf8(head.get(..error.valid_up_to())?).ok()?
         }
         Err(_) => return None,
     };

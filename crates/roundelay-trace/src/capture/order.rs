@@ -11,7 +11,7 @@ impl Order {
     /// The 16 bits at `at`.
     #[inline]
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
-        let field = [bytes[at], bytes[at + 1]];
+        let field = field(bytes, at);
         match self {
             Self::Little => u16::from_le_bytes(field),
             Self::Big => u16::from_be_bytes(field),
@@ -21,7 +21,7 @@ impl Order {
     /// The 32 bits at `at`.
     #[inline]
     pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
-        let field = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        let field = field(bytes, at);
         match self {
             Self::Little => u32::from_le_bytes(field),
             Self::Big => u32::from_be_bytes(field),
@@ -38,4 +38,12 @@ impl Order {
         };
         value.cast_signed()
     }
+}
+
+/// The bytes at `at`. Beyond the end there are zeros, but callers check lengths before.
+#[inline]
+fn field<const LEN: usize>(bytes: &[u8], at: usize) -> [u8; LEN] {
+    debug_assert!(at + LEN <= bytes.len());
+    let field = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    field.copied().unwrap_or([0; LEN])
 }

@@ -117,6 +117,13 @@ impl File {
         }
     }
 
+    /// Whether the section describes an interface of this name.
+    pub(super) fn has_interface(&self, name: &str) -> bool {
+        self.interfaces
+            .iter()
+            .any(|interface| interface.name == name)
+    }
+
     /// Processes a block that has no packet.
     fn other(
         &mut self,
@@ -127,7 +134,7 @@ impl File {
         match block.kind {
             SECTION_HEADER => return self.section(window, block, notes),
             INTERFACE_DESCRIPTION => {
-                self.interface(&window.bytes()[..block.length], block.offset, notes)?
+                self.interface(window.first(block.length), block.offset, notes)?
             }
             _ => notes.skipped_blocks += 1,
         }
@@ -143,7 +150,7 @@ impl File {
             return Ok(None);
         }
         let offset = window.offset();
-        if window.bytes()[..4] == MAGIC {
+        if window.bytes().starts_with(&MAGIC) {
             self.order = byte_order(window.bytes(), offset)?;
         }
         let order = self.order;
@@ -248,13 +255,13 @@ impl File {
         at: usize,
         offset: u64,
     ) -> Result<Option<(u16, &'a [u8])>, Broken> {
-        let end = block.len() - 4;
-        if at + 4 > end {
+        let end = block.len().saturating_sub(4);
+        let Some(rest) = block.get(at + 4..end) else {
             return Ok(None);
-        }
+        };
         let code = self.order.u16(block, at);
         let length = usize::from(self.order.u16(block, at + 2));
-        match block[at + 4..end].get(..length) {
+        match rest.get(..length) {
             _ if code == OPTION_END => Ok(None),
             Some(value) => Ok(Some((code, value))),
             None => {
@@ -262,7 +269,7 @@ impl File {
                 Err(Broken::malformed(
                     offset + at as u64,
                     found,
-                    format!("at most {} (the rest of its block)", end - at - 4),
+                    format!("at most {} (the rest of its block)", rest.len()),
                 ))
             }
         }
@@ -286,7 +293,7 @@ impl File {
         let number = self.order.u32(window.bytes(), 8);
         let record = self.stamped_packet(window, block, number)?;
         Ok(Record {
-            heading: self.heading(&window.bytes()[..block.length], record.range.len()),
+            heading: self.heading(window.first(block.length), record.range.len()),
             ..record
         })
     }

@@ -59,7 +59,14 @@ impl Window {
     /// The bytes in memory that have not been consumed.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// The first of these bytes, at most `length`.
+    #[inline]
+    pub(super) fn first(&self, length: usize) -> &[u8] {
+        let bytes = self.bytes();
+        bytes.get(..length).unwrap_or(bytes)
     }
 
     /// Reads until `wanted` bytes are available. False if the input ends before.
@@ -94,7 +101,8 @@ impl Window {
     /// The bytes in a range from [`Window::range`], even if they were consumed since.
     #[inline]
     pub(super) fn at(&self, range: ByteRange) -> &[u8] {
-        &self.buffer[range.start..range.end]
+        let bytes = self.buffer.get(range.start..range.end);
+        bytes.unwrap_or_default()
     }
 
     /// Reads once. False at the end of the input.
@@ -103,7 +111,8 @@ impl Window {
             self.make_room();
         }
         let offset = self.offset + (self.end - self.start) as u64;
-        let length = self.input.read(&mut self.buffer[self.end..], offset)?;
+        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let length = self.input.read(room, offset)?;
         self.end += length;
         Ok(length > 0)
     }

@@ -24,6 +24,17 @@ pub enum CompareError {
         /// The capture.
         name: String,
     },
+    /// The capture is longer than a scenario.
+    #[error(
+        "{name}: {days} days from the first packet to the last, and a scenario has 200 at most; \
+         --from and --to, or --busiest, take a part"
+    )]
+    TooLong {
+        /// The capture.
+        name: String,
+        /// Its length in days.
+        days: u64,
+    },
     /// The selection leaves no packets.
     #[error("{name}: {option} matches none of {packets} packets; {advice}")]
     NothingSelected {

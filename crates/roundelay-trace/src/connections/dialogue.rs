@@ -593,7 +593,8 @@ impl Dialogue {
         said.limit(Surroundings {
             to_receiver: bases[said.by.other() as usize],
             to_sender: bases[said.by as usize],
-            lasted: said.ended_at - said.began_at,
+            // A clock that was set back makes no time negative.
+            lasted: said.ended_at.saturating_sub(said.began_at),
             share: is_over.then(|| said.bytes() as f64 / fair),
             load: course.load(time) / fastest,
         })

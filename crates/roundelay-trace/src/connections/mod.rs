@@ -33,6 +33,11 @@ use dialogue::Dialogue;
 
 /// The port of QUIC's web.
 const HTTPS: u16 = 443;
+/// A day in nanoseconds.
+const DAY: u64 = 86_400_000_000_000;
+/// The longest capture whose connections are a scenario or vectors: the simulator's clock covers 213
+/// days.
+const LONGEST: u64 = 200 * DAY;
 /// Packets between two reports on progress. At each report we also look whether somebody asked to
 /// stop.
 const BLOCK: u64 = 8192;
@@ -56,6 +61,14 @@ impl End {
         match self {
             Self::Client => Self::Server,
             Self::Server => Self::Client,
+        }
+    }
+
+    /// This end's of two values, the client's first.
+    const fn of<T>(self, [client, server]: &mut [T; 2]) -> &mut T {
+        match self {
+            Self::Client => client,
+            Self::Server => server,
         }
     }
 }
@@ -272,7 +285,7 @@ fn network(address: IpAddr) -> IpAddr {
 /// comparison, but both directions are read: the chosen one is that of the link.
 ///
 /// # Errors
-/// The capture is unreadable or without a packet, or a stop was requested.
+/// The capture is unreadable, without a packet, or longer than 200 days, or a stop was requested.
 pub fn applications(
     capture: Capture,
     options: &Options,
@@ -312,6 +325,12 @@ pub fn applications(
     if reader.packets == 0 {
         return Err(CompareError::NoPackets {
             name: capture.capture().name().to_owned(),
+        });
+    }
+    if reader.last > LONGEST {
+        return Err(CompareError::TooLong {
+            name: capture.capture().name().to_owned(),
+            days: reader.last / DAY,
         });
     }
     Ok(reader.finish(&capture, chosen, options.rate))

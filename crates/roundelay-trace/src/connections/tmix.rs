@@ -14,6 +14,8 @@
 //! Loss rates are read and not used, because the queue makes the losses. What a vector cannot hold
 //! (an endless message, a client's close) is written as a comment, so that ns-2 still reads the file.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -70,10 +72,15 @@ const HEADER: &str = "SEQ or S start epochs number id, CONC or C start a b numbe
 const BYTES: &str = "bytes, 0 to 2^40";
 const MICROS: &str = "microseconds, 0 to 200 days";
 
-/// Whether a text is one of connection vectors: its first line that is no comment begins one.
+/// Lines at the start of a text, of which one begins a connection in every text of vectors.
+const FIRST_LINES: usize = 20;
+
+/// Whether a text was meant as connection vectors: one of its first lines begins a connection, and
+/// there are no bytes of a binary file. If the first line is damaged, [`read`] says so.
 pub fn is_vectors(text: &str) -> bool {
-    let first = lines(text).next();
-    first.is_some_and(|(_, line)| header(line).is_some())
+    let is_binary = |letter: char| letter == '\0' || letter == char::REPLACEMENT_CHARACTER;
+    let mut first = lines(text).take(FIRST_LINES);
+    first.any(|(_, line)| header(line).is_some()) && !text.contains(is_binary)
 }
 
 /// Lines with their numbers, without comments and blank ones.
@@ -172,11 +179,14 @@ impl Reader<'_> {
         if let Some(concurrent) = header(line) {
             return self.begin(&words, concurrent);
         }
+        let Some(first) = words.first() else {
+            return Ok(());
+        };
         let Some(connection) = self.connections.last() else {
-            return Err(self.wrong(format!("'{}' before any connection", words[0]), HEADER));
+            return Err(self.wrong(format!("'{first}' before any connection"), HEADER));
         };
         let concurrent = connection.concurrent;
-        match words[0] {
+        match *first {
             // Windows and loss rates.
             "w" | "l" => Ok(()),
             "r" => {
@@ -205,9 +215,12 @@ impl Reader<'_> {
                 self.waits = [wait; 2];
                 Ok(())
             }
-            "t>" | "t<" => {
-                let wait = self.number(words.get(1), LONGEST, MICROS)?;
-                self.waits[usize::from(words[0] == "t<")] = wait;
+            "t>" => {
+                self.waits[0] = self.number(words.get(1), LONGEST, MICROS)?;
+                Ok(())
+            }
+            "t<" => {
+                self.waits[1] = self.number(words.get(1), LONGEST, MICROS)?;
                 Ok(())
             }
             "I" => self.write_with_waits(End::Client, &words),
@@ -256,7 +269,7 @@ impl Reader<'_> {
 
     fn write(&mut self, by: End, word: Option<&&str>, concurrent: bool) -> Result<(), VectorError> {
         let bytes = self.number(word, MOST_BYTES, BYTES)?;
-        let wait = std::mem::take(&mut self.waits[by as usize]);
+        let wait = std::mem::take(by.of(&mut self.waits));
         if !concurrent {
             self.waits = [0; 2];
         }
@@ -276,7 +289,8 @@ impl Reader<'_> {
         self.last = by;
         self.of_connection(|connection| {
             if bytes > 0 {
-                connection.bytes[by as usize] = connection.bytes[by as usize].saturating_add(bytes);
+                let all = by.of(&mut connection.bytes);
+                *all = all.saturating_add(bytes);
                 connection.messages.push(Message {
                     by,
                     bytes,
@@ -305,7 +319,7 @@ pub fn write(applications: &Applications, format: Format) -> String {
         if connection.messages.is_empty() {
             continue;
         }
-        let round_trip = round_trips[id].map(micros);
+        let round_trip = round_trips.get(id).copied().flatten().map(micros);
         // Writing to a String cannot fail.
         _ = write_one(&mut text, connection, round_trip, (id, format));
     }
@@ -334,7 +348,7 @@ fn write_one(
 ) -> std::fmt::Result {
     let mut count = [0; 2];
     for message in &connection.messages {
-        count[message.by as usize] += 1;
+        *message.by.of(&mut count) += 1;
     }
     let start = start(connection);
     let [client, server] = count;
@@ -385,7 +399,7 @@ fn write_one(
                 writeln!(text, "{name} {own} {other} {}", message.bytes)?;
             }
             Format::Older if connection.concurrent => {
-                if known[message.by as usize] || after > 0 {
+                if *message.by.of(&mut known) || after > 0 {
                     writeln!(text, "t{mark} {after}")?;
                 }
                 writeln!(text, "c{mark} {}", message.bytes)?;
@@ -398,7 +412,7 @@ fn write_one(
             }
         }
         before = Some(message.by);
-        known[message.by as usize] = true;
+        *message.by.of(&mut known) = true;
     }
     Ok(())
 }

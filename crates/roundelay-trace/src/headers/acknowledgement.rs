@@ -32,10 +32,11 @@ impl Frame<'_> {
         let header = segment.get(..header_len)?;
         let [offset, flags] = *header.get(12..)?.first_chunk()?;
         let mut connection = DefaultHasher::new();
-        (ip.source_addr(), ip.destination_addr(), &header[..4]).hash(&mut connection);
+        let ports = header.get(..4)?;
+        (ip.source_addr(), ip.destination_addr(), ports).hash(&mut connection);
         let mut told = Acknowledgement {
             connection: connection.finish(),
-            number: u32::from_be_bytes(*header[8..].first_chunk()?),
+            number: u32::from_be_bytes(*header.get(8..)?.first_chunk()?),
             echoes_mark: flags & ECE != 0,
             has_reduced: flags & CWR != 0,
             is_silent: flags & ACK == 0 || flags & SYN != 0,
@@ -70,24 +71,34 @@ fn read_options(mut options: &[u8], told: &mut Acknowledgement) -> bool {
             _ => {}
         }
         let len = rest.first().map_or(0, |len| usize::from(*len));
-        let Some(value) = options.get(2..len) else {
+        let Some((option, behind)) = options.split_at_checked(len) else {
             return false;
         };
-        let (numbers, odd) = value.as_chunks::<4>();
-        let number = |index: usize| u32::from_be_bytes(numbers[index]);
-        match (*kind, numbers.len()) {
-            (BLOCKS, 2 | 4 | 6 | 8) if odd.is_empty() => {
-                for (index, block) in told.blocks.iter_mut().take(numbers.len() / 2).enumerate() {
-                    *block = (number(2 * index), number(2 * index + 1));
+        let Some(value) = option.get(2..) else {
+            return false;
+        };
+        let (pairs, odd) = value.as_chunks::<8>();
+        match (*kind, pairs) {
+            (BLOCKS, [_, ..]) if odd.is_empty() && pairs.len() <= told.blocks.len() => {
+                for (block, read) in told.blocks.iter_mut().zip(pairs) {
+                    *block = pair(*read);
                 }
             }
-            (TIMESTAMPS, 2) if odd.is_empty() => told.timestamps = Some((number(0), number(1))),
+            (TIMESTAMPS, [read]) if odd.is_empty() => told.timestamps = Some(pair(*read)),
             (SIGNATURE, _) => {}
             _ => knows_all = false,
         }
-        options = &options[len..];
+        options = behind;
     }
     knows_all
+}
+
+/// Two numbers of 32 bits.
+const fn pair([a, b, c, d, e, f, g, h]: [u8; 8]) -> (u32, u32) {
+    (
+        u32::from_be_bytes([a, b, c, d]),
+        u32::from_be_bytes([e, f, g, h]),
+    )
 }
 
 #[cfg(test)]
