@@ -13,6 +13,7 @@ mod captures;
 mod circles;
 mod command;
 mod corpora;
+mod damaged;
 mod dependencies;
 mod documents;
 mod failures;
@@ -35,6 +36,7 @@ mod papers;
 mod progress;
 #[cfg(target_os = "linux")]
 mod pty;
+mod readers;
 mod replay;
 mod selection;
 mod simulate;
