@@ -43,11 +43,11 @@ peers-questions: peers-programs ## phases of TCP beside ns-2, CUBIC under CoDel 
 
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600
-# Cases of each of seventeen kinds in virtual time; each takes about half a second.
+# Cases of each of twenty-three kinds in virtual time; each takes about half a second.
 TIMED_CASES ?= 30
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
-peers-linux: target/peers/orders target/peers/registers.so target/peers/timed target/peers/link.ko ## our disciplines beside qdiscs of Linux, in kernels of user-mode-linux and of virtual time: half an hour
+peers-linux: target/peers/orders target/peers/registers.so target/peers/timed target/peers/modules/kernel/link.ko target/peers/modules/kernel/sch_pie.ko target/peers/newest ## our disciplines beside qdiscs of Linux, in kernels of user-mode-linux and of virtual time: half an hour
 	cargo build --release --locked -p roundelay-trace --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
@@ -56,6 +56,7 @@ peers-linux: target/peers/orders target/peers/registers.so target/peers/timed ta
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py imports
 	python3 peers/linux/compare.py timed $(TIMED_CASES)
+	python3 peers/linux/compare.py timed $(TIMED_CASES) --kernel newest --kinds codel fq_codel codel_onset fq_codel_onset pie fq_pie_drops fq fq_shared cake_signals cake_onset cake_shaped
 	python3 peers/linux/compare.py collisions
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)
@@ -373,12 +374,27 @@ target/peers/kernel: | setup-qemu
 	depmod -b $@.new $(KERNEL)
 	mv $@.new $@
 
-target/peers/link.ko: peers/linux/virtual/link.c peers/linux/virtual/link.h peers/linux/virtual/Kbuild | target/peers/kernel
+target/peers/modules/kernel/link.ko: peers/linux/virtual/link.c peers/linux/virtual/link.h peers/linux/virtual/Kbuild | target/peers/kernel
 	rm -rf target/peers/link
-	mkdir -p target/peers/link
+	mkdir -p target/peers/link $(@D)
 	cp $^ target/peers/link
 	$(MAKE) -C /lib/modules/$(KERNEL)/build M=$(CURDIR)/target/peers/link modules
 	cp target/peers/link/link.ko $@
+
+# The kernel's own PIE, with random numbers of a known sequence. Its source is in Debian's package.
+target/peers/modules/kernel/sch_pie.ko: peers/linux/virtual/known.h | target/peers/kernel
+	rm -rf target/peers/known
+	mkdir -p target/peers/known $(@D)
+	cp $< target/peers/known
+	cd target/peers/known && apt-get download linux-source-6.1 && dpkg-deb --fsys-tarfile linux-source-*.deb \
+	  | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | tar -xJO --wildcards '*/net/sched/sch_pie.c' > sch_pie.c && rm linux-source-*.deb
+	printf 'obj-m := sch_pie.o\nccflags-y += -include $$(src)/known.h\n' > target/peers/known/Kbuild
+	$(MAKE) -C /lib/modules/$(KERNEL)/build M=$(CURDIR)/target/peers/known modules
+	cp target/peers/known/sch_pie.ko $@
+
+# The newest kernel of Debian's backports, with the same modules.
+target/peers/newest: peers/linux/newest.sh peers/linux/virtual/link.c peers/linux/virtual/link.h peers/linux/virtual/known.h | setup-qemu
+	peers/linux/newest.sh target/peers $(filter-out %.sh,$^)
 
 target/peers/registers.so: peers/linux/registers.c peers/linux/registers-check.c | setup-uml
 	mkdir -p target/peers

@@ -2,7 +2,7 @@
 """Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in kernels of user-mode-linux and in virtual time.
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
-compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of an exact rate, in virtual time: cake, htb, hfsc, shapers in each other, tbf, ets, prio, fq, fq_pie, codel, fq_codel
+compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of an exact rate, in virtual time: cake, htb, hfsc, shapers in each other, tbf, ets, prio, fq, fq_pie, pie, codel, fq_codel; --kernel newest: in the newest kernel of Debian's backports
 compare.py collisions [RUNS]           flows that share a queue of cake: how many of 50 to 800
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
@@ -28,6 +28,7 @@ import imports
 import rules
 import shares
 import timed
+import virtual
 from guest import environment, unfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -344,6 +345,8 @@ def main():
     command.add_argument("cases", type=int, nargs="?", default=10, help="cases of each kind")
     command.add_argument("--seed", type=int, default=1)
     command.add_argument("--kinds", nargs="*", choices=timed.KINDS)
+    command.add_argument("--kernel", choices=(virtual.KERNEL, virtual.NEWEST), default=virtual.KERNEL, help="the release's own kernel, or the newest of its backports")
+    command.add_argument("--boots", type=int, default=1, help="boots with other random numbers, in which the kernel is compared with itself")
     command.add_argument("--show", action="store_true", help="print where departures differ")
     command.set_defaults(run=lambda arguments: timed.run(arguments, run_written))
     command = commands_of.add_parser("collisions")

@@ -300,6 +300,18 @@ def fq(rng):
     return case
 
 
+def fq_shared(rng):
+    """Flows that share the link without pacing: turns, credits, and the fast path of newer kernels."""
+    rate, flows = rng.choice(RATES), flows_of(rng)
+    words = f"fq limit 10000 flow_limit {rng.choice([100, 100, 20, 5])} quantum {rng.randint(1500, 6000)} initial_quantum {rng.randint(1500, 20000)} refill_delay {rng.choice([40, 500])}ms"
+    if rng.random() < 0.5:
+        words += f" ce_threshold {rng.choice([1, 30, 200])}ms"
+    steps = traffic(rng, flows, lengths(rng), 200, rate, rng.choice([0.3, 0.5, 0.9, 1.2]), points(rng))
+    case = alone(rate, words, steps, words, is_filtered=True)
+    case["tc"][-1] += " orphan_mask 4294967295"
+    return case
+
+
 def later(steps, micros):
     """The same arrivals, all later."""
     return [re.sub(r"^t (\d+)$", lambda found: f"t {int(found[1]) + micros}", step) for step in steps]
@@ -339,6 +351,121 @@ def fq_codel(rng):
 
 # Linux takes no standing queue for one while at most a frame of the device waits: a frame of Ethernet, as ours has.
 FRAME = 1514
+
+
+def onset(rng, flows, rate, tos, change=None):
+    """Three to five phases of .3 to .8 s with loads from half to three times the link's rate, after a pause or not. Before some of them the link gets another rate, or the qdisc other settings."""
+    steps, now, bits = [], 1000, rate
+    for phase in range(rng.randint(3, 5)):
+        if rng.random() < 0.4:
+            now += rng.randint(50_000, 700_000)
+        if phase and rng.random() < 0.4:
+            bits = round(rate * rng.choice([0.3, 0.5, 2, 3]))
+            steps += [f"t {now}", f"r {bits}"]
+        if change and phase and rng.random() < 0.4:
+            steps += [f"t {now}", f"x {change(rng)}"]
+            # A command takes some milliseconds.
+            now += 60_000
+        part = rng.choice([0.5, 0.9, 1.1, 1.3, 2, 3])
+        end = now + rng.randint(300_000, 800_000)
+        while now < end:
+            number, size = rng.choice(flows), rng.randint(40, 1514)
+            steps += [f"t {now}", f"a {number} {number} {size} {tos(number)}"]
+            now += round(size * 8e6 / bits / part * rng.uniform(0.1, 1.9))
+    return steps
+
+
+# The kernel's random numbers are those of our discipline with this seed.
+SEED = 1
+KNOWN = "? echo {} > /sys/module/sch_pie/parameters/known"
+
+
+# Of fq_pie. A flow has the queue of its hash's highest bits.
+QUEUES = 8
+
+
+def pie_case(words, steps):
+    case = alone(4_000_000, words, steps, f"{words} linux", is_filtered=True, known=True, seed=SEED)
+    case["tc"] = [DEEP, f"m {FRAME}", PARENT, QDISC + words, KNOWN.format(first_state(SEED))]
+    return case
+
+
+def pie_words(rng):
+    target, update = rng.choice([5, 15, 15, 40]), rng.choice([15, 15, 16, 30, 40])
+    words = f"target {target}ms tupdate {update}ms alpha {rng.choice([1, 2, 2, 8])} beta {rng.choice([10, 20, 20, 32])}"
+    return words + rng.choice(["", "", " ecn"]) + rng.choice(["", "", " bytemode"])
+
+
+def pie(rng):
+    """The onset of PIE, with the kernel's random numbers known: drops and marks packet by packet."""
+    words = f"pie limit 10000 {pie_words(rng)}{rng.choice(['', '', '', ' dq_rate_estimator'])}"
+    return pie_case(words, onset(rng, [1], rng.choice([1_000_000, 4_000_000]), points(rng)))
+
+
+def fq_pie_drops(rng):
+    """The same for queues of flows. Few queues, because the kernel holds the qdisc while it updates them: the flows have hashes with which each has its own."""
+    words = f"fq_pie limit 10000 flows {QUEUES} quantum {rng.choice([300, 1514])} {pie_words(rng)}"
+    flows = list(range(1, rng.randint(1, 3) + 1))
+    case = pie_case(words, onset(rng, flows, rng.choice([1_000_000, 4_000_000]), points(rng)))
+    case["tc"] += [f"k {flow} {(flow - 1) * ((1 << 32) // QUEUES) + 1}" for flow in flows]
+    return case
+
+
+def signals_onset(rng, name, flows, more):
+    """CoDel after pauses, at other rates of the link, with other settings."""
+
+    def times(rng):
+        return f"target {rng.choice([5, 30, 90])}ms interval {rng.choice([50, 100, 210])}ms"
+
+    words = f"{name} limit 10000 {times(rng)}{more}{rng.choice([' ecn', ' noecn'])}"
+    change = lambda rng: f"qdisc change dev DEV parent 1:1 handle 10: {re.sub('target .*ms', times(rng), words)}"
+    steps = onset(rng, flows, rng.choice([400_000, 2_000_000]), points(rng), change)
+    case = alone(2_000_000, words, steps, f"{words} linux", is_filtered=True)
+    case["tc"][0:1] = [DEEP, f"m {FRAME}"]
+    return case
+
+
+def codel_onset(rng):
+    return signals_onset(rng, "codel", [1], "")
+
+
+def fq_codel_onset(rng):
+    return signals_onset(rng, "fq_codel", list(flows_of(rng)), f" quantum {rng.choice([300, 1514])}")
+
+
+def siphash(key, words):
+    """SipHash-1-3 of words of 64 bits, as the crate derives seeds."""
+    mask = (1 << 64) - 1
+    v = [key[0] ^ 0x736F6D6570736575, key[1] ^ 0x646F72616E646F6D, key[0] ^ 0x6C7967656E657261, key[1] ^ 0x7465646279746573]
+
+    def turned(value, bits):
+        return ((value << bits) | (value >> (64 - bits))) & mask
+
+    def round_of():
+        v[0] = (v[0] + v[1]) & mask
+        v[1] = turned(v[1], 13) ^ v[0]
+        v[0] = turned(v[0], 32)
+        v[2] = (v[2] + v[3]) & mask
+        v[3] = turned(v[3], 16) ^ v[2]
+        v[0] = (v[0] + v[3]) & mask
+        v[3] = turned(v[3], 21) ^ v[0]
+        v[2] = (v[2] + v[1]) & mask
+        v[1] = turned(v[1], 17) ^ v[2]
+        v[2] = turned(v[2], 32)
+
+    for word in [*words, (8 * len(words) & 255) << 56]:
+        v[3] ^= word
+        round_of()
+        v[0] ^= word
+    v[2] ^= 0xFF
+    for _ in range(3):
+        round_of()
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def first_state(seed):
+    """The state from which a discipline of this seed draws: its purpose has the number 4 (`Purpose::Draws`)."""
+    return siphash((seed, 0), (4, 0, 0))
 
 
 # Modes in which a packet's hash alone finds its queue, so that the guest can be told our queues.
@@ -415,6 +542,15 @@ def cake_signals(rng):
     words += f" {rng.choice(['', '', 'ingress']) if shaped else ''} rtt {rng.choice([20, 100, 300])}ms"
     ecn = points(rng)
     return cake_case(rng, words, rate, ecn, count=400, at=own if shaped else rate)
+
+
+def cake_onset(rng):
+    """COBALT after pauses and at other rates of the link."""
+    words = f"unlimited {rng.choice(['besteffort', 'diffserv4'])} {rng.choice(['flows', 'flowblind'])} rtt {rng.choice([20, 100, 300])}ms"
+    flows = list(range(1, rng.randint(1, 4) + 1))
+    steps = onset(rng, flows, rng.choice([1_000_000, 2_000_000]), points(rng))
+    case = cake_case(rng, words, 2_000_000)
+    return {**case, "steps": [re.sub(r"^a \d+", "a 0", step) for step in steps]}
 
 
 class Connection:
@@ -513,7 +649,7 @@ def cake_acks(rng):
     return {**case, "steps": steps}
 
 
-KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_collisions, cake_isolation, cake_tins, cake_shaped, cake_signals, cake_acks, htb, hfsc, nested, tbf, ets, prio, fq, fq_pie, codel, fq_codel)}
+KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_collisions, cake_isolation, cake_tins, cake_shaped, cake_signals, cake_onset, cake_acks, htb, hfsc, nested, tbf, ets, prio, fq, fq_shared, fq_pie, codel, fq_codel, codel_onset, fq_codel_onset, pie, fq_pie_drops)}
 
 
 def scaled(pattern, factor):
@@ -528,6 +664,7 @@ PLANTED = {
     "cake_isolation": lambda words: re.sub(r"besteffort (\S+)", lambda found: "besteffort " + ("flows" if found[1] == "flowblind" else "flowblind"), words),
     "cake_tins": lambda words: re.sub("|".join(CAKE_TINS), "besteffort", words),
     "cake_shaped": scaled(r"(bandwidth )(\d+)", 1.005),
+    "cake_onset": scaled(r"(rtt )(\d+)", 2),
     "cake_signals": scaled(r"(rtt )(\d+)", 2),
     "htb": scaled(r"(node \d+ \d+ )(\d+)", 0.9),
     "hfsc": lambda node: re.sub(r"(curves \d+ \d+ 0 .* )(\d+)( \d+ \d+ \d+)$", lambda found: f"{found[1]}{int(found[2]) // 2}{found[3]}", node),
@@ -536,10 +673,25 @@ PLANTED = {
     "ets": scaled(r"(quanta )(\d+)", 3),
     "prio": lambda _: "fifo limit 100000",
     "fq": scaled(r"(maxrate )(\d+)", 0.95),
+    "fq_shared": lambda words: words.replace(OLDER, "") if OLDER in words else words + OLDER,
     "fq_pie": scaled(r"(quantum )(\d+)", 1.3),
     "codel": lambda words: words.replace(" linux", ""),
     "fq_codel": lambda words: words.replace(" linux", ""),
+    "codel_onset": lambda words: words.replace(" linux", ""),
+    "fq_codel_onset": lambda words: words.replace(" linux", ""),
+    "pie": lambda words: words.replace(" linux", ""),
+    "fq_pie_drops": lambda words: words.replace(" linux", ""),
 }
+
+
+# The rules of fq before 6.7.
+OLDER = " linux 6.1"
+
+
+def in_kernel(case, kernel):
+    """The case with the rules of this kernel."""
+    is_older = kernel == virtual.KERNEL and case.get("ours", "").startswith("fq ")
+    return {**case, "ours": case["ours"] + OLDER} if is_older else case
 
 
 def planted(name, case):
@@ -562,14 +714,19 @@ def write_cases(cases, path, ours):
             file.write(f"case {name}\nrate {case['rate']}\n")
             if not ours:
                 for line in case["tc"]:
-                    file.write(f"{line}\n" if line[:2] in ("l ", "m ") else f"$ {line}\n")
+                    file.write(f"{line}\n" if line[:2] in ("l ", "m ", "? ", "k ") else f"$ {line}\n")
             else:
                 file.write(f"seed {case.get('seed', 1)}\n")
                 file.writelines(f"{node}\n" for node in case.get("nodes", []))
                 file.write("grown\n" if "nodes" in case else f"ours {case['ours']}\n")
                 file.write(f"late {case.get('late', LATE[0])}\n")
-            is_filtered = not ours and case.get("is_filtered")
-            file.writelines((re.sub(r"^a \d+", "a 0", step) if is_filtered else step) + "\n" for step in case["steps"])
+                file.writelines(f"made {case['made']}\n" for _ in range("made" in case))
+            for step in case["steps"]:
+                if not ours and case.get("is_filtered"):
+                    step = re.sub(r"^a \d+", "a 0", step)
+                if ours and step.startswith("x "):
+                    step = f"x {step.partition(' handle 10: ')[2]}{' linux' if ' linux' in case['ours'] else ''}"
+                file.write(f"{step}\n")
 
 
 # How late the kernel chooses, in ns: none to some microseconds. Where an arrival falls between, it may or may not be seen.
@@ -577,10 +734,47 @@ LATE = [4800, 1000, 2500, 8000, 0]
 
 
 def variants(cases):
-    """Each case with each lateness and, where random numbers decide, with each seed."""
+    """Each case with each lateness and, where random numbers decide, with each seed. Other settings hold from some moment of their command."""
     return {
-        f"{name}/{late}/{seed}": {**case, "late": late, "seed": seed} for name, case in cases.items() for seed in case.get("seeds", [1]) for late in LATE
+        f"{name}/{late}/{seed}/{moment}": {**case, "late": late, "seed": seed, "steps": at_moment(case, moment)}
+        for name, case in cases.items()
+        for seed in case.get("seeds", [1])
+        for late in LATE
+        for moment in (MOMENTS if "changed" in case else [0])
     }
+
+
+# When other settings hold: at these parts of their command's time.
+MOMENTS = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 0]
+
+
+def at_moment(case, moment):
+    """The steps, with each change of settings at this part of its command's time."""
+    moments = iter(case.get("changed", []))
+    steps = []
+    for step in case["steps"]:
+        if step.startswith("x "):
+            begin, end = next(moments)
+            steps.append(f"t {round(begin + moment * (end - begin)) // 1000}")
+        steps.append(step)
+    return steps
+
+
+# PIE's first update comes so many ns after its queue was made, as ours has it.
+FIRST_UPDATE = 512_000_000
+
+
+def with_notes(cases, lines):
+    """The cases with what the kernel noted: when settings changed, and how the begin lay between two updates of PIE. And the departures."""
+    cases, theirs = {name: dict(case) for name, case in cases.items()}, {}
+    for word, *words in (line.split() for line in lines):
+        if word == "updates":
+            cases[words[0]]["made"] = FIRST_UPDATE - int(words[1])
+        elif word == "changed":
+            cases[words[0]].setdefault("changed", []).append([int(at) for at in words[1:]])
+        elif word != "says":
+            theirs[word] = read(words)
+    return cases, theirs
 
 
 def nearest(runs, theirs):
@@ -612,20 +806,34 @@ def comparison_can_fail(name, theirs):
             sys.exit(f"{name}: a planted difference was not found")
 
 
+def kernel_itself(cases, written, arguments, boots):
+    """The kernel's departures of each case in further boots, with other random numbers."""
+    others = {}
+    for seed in range(2, boots + 1):
+        lines = virtual.boot(written, 300 + 10 * len(cases), kernel=arguments.kernel, seed=seed)
+        for name, departures in with_notes(cases, lines)[1].items():
+            others.setdefault(name, []).append(departures)
+    return others
+
+
 def run(arguments, run_written):
     kinds = arguments.kinds or list(KINDS)
     # Kind after kind. Full buffers of cake come first: BLUE may drop at random once the guest is older than the target.
     cases = {
-        f"{kind}-{number}": KINDS[kind](random.Random(f"timed {kind} {number} {arguments.seed}")) for kind in kinds for number in range(arguments.cases)
+        f"{kind}-{number}": in_kernel(KINDS[kind](random.Random(f"timed {kind} {number} {arguments.seed}")), arguments.kernel)
+        for kind in kinds
+        for number in range(arguments.cases)
     }
     with tempfile.TemporaryDirectory(prefix="roundelay-timed-") as directory:
         work = pathlib.Path(directory)
         write_cases(cases, work / "theirs", ours=False)
-        lines = virtual.boot((work / "theirs").read_text(), 300 + 10 * len(cases))
-        theirs = {name: read(words) for name, *words in (line.split() for line in lines)}
+        known = any("known" in case for case in cases.values())
+        lines = virtual.boot((work / "theirs").read_text(), 300 + 10 * len(cases), kernel=arguments.kernel, known=known)
+        cases, theirs = with_notes(cases, lines)
+        others = kernel_itself(cases, (work / "theirs").read_text(), arguments, arguments.boots)
         ours = {name: nearest(runs, theirs[name]) for name, runs in run_ours(cases, work, run_written).items()}
-        others = {name: planted(name, case) for name, case in cases.items()}
-        wrong = {name: nearest(runs, theirs[name]) for name, runs in run_ours(others, work, run_written).items()}
+        changed = {name: planted(name, case) for name, case in cases.items()}
+        wrong = {name: nearest(runs, theirs[name]) for name, runs in run_ours(changed, work, run_written).items()}
     good = True
     for kind in kinds:
         names = [name for name in cases if kind_of(name) == kind]
@@ -639,6 +847,9 @@ def run(arguments, run_written):
             f"{kind}: {len(names) - len(unequal)} of {len(names)} equal, {other_order} in another order; {lost} lost, {marks} marked; times up to {max(apart, default=0) / 1000:.0f} us apart; planted settings: {found} differ",
             flush=True,
         )
+        if arguments.boots > 1:
+            apart = [name for name in names if any(first_difference(other, theirs[name]) is not None for other in others[name])]
+            print(f"  in {len(apart)} cases the kernel itself has other departures in another of {arguments.boots} boots, {len(set(apart) & set(unequal))} of the {len(unequal)} that differ from ours among them")
         for name in unequal if arguments.show else []:
             show(name, ours[name], theirs[name])
         comparison_can_fail(names[0], theirs[names[0]])

@@ -9,6 +9,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILT = HERE.parent.parent / "target" / "peers"
+# Folders of kernels below BUILT: Debian's of the machine's own release, and the newest of its backports.
+KERNEL, NEWEST = "kernel", "newest"
 # Programs of the guest beside busybox, whose own shell and tc are others.
 PROGRAMS = ("tc", "ip", "dash")
 # Modules that a qdisc needs are found by depmod; these are loaded if the kernel has them.
@@ -42,8 +44,14 @@ def copy_program(program, root):
             shutil.copy(word, root / word[1:])
 
 
-def file_system(work, programs, families, own_module, init):
-    """A guest's file system: busybox and other programs, modules with the order in which they are loaded, and its init process."""
+def release(kernel):
+    """The release of one of the kernels."""
+    [folder] = (BUILT / kernel / "lib" / "modules").iterdir()
+    return folder.name
+
+
+def file_system(work, programs, families, own_modules, init, kernel=KERNEL):
+    """A guest's file system: busybox and other programs, modules with the order in which they are loaded, and its init process. Modules of our own are loaded last, or in the place of those of their names."""
     root = work / "root"
     for folder in ("bin", "dev", "proc", "sys", "modules", "tmp"):
         (root / folder).mkdir(parents=True)
@@ -55,7 +63,9 @@ def file_system(work, programs, families, own_module, init):
         if applet not in ("busybox", "sh", *programs):
             (root / "bin" / applet).symlink_to("busybox")
     (root / "bin" / "sh").symlink_to("dash")
-    order = [*modules(BUILT / "kernel", families), own_module]
+    own = {module.name: module for module in own_modules}
+    order = [own.pop(module.name, module) for module in modules(BUILT / kernel, families)]
+    order += own.values()
     for module in order:
         shutil.copy(module, root / "modules" / module.name)
     (root / "modules" / "order").write_text("".join(f"{module.name}\n" for module in order))
@@ -73,11 +83,11 @@ def archive(root):
     return path
 
 
-def run_guest(root, shift, memory, console, more, seconds):
-    """Runs a guest to its end: an instruction takes 2^shift ns. On a busy host it may take ten times as long as `seconds`, those of an idle one."""
-    [kernel] = (BUILT / "kernel" / "boot").glob("vmlinuz-*")
-    run = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-icount", f"shift={shift},sleep=off", "-cpu", "max", "-machine", "q35", "-m", str(memory), "-smp", "1", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]
-    run += ["-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel, "-initrd", archive(root)]
+def run_guest(root, shift, memory, console, more, seconds, kernel=KERNEL, seed=1):
+    """Runs a guest to its end: an instruction takes 2^shift ns. Its random numbers follow from the seed. On a busy host it may take ten times as long as `seconds`, those of an idle one."""
+    [image] = (BUILT / kernel / "boot").glob("vmlinuz-*")
+    run = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-icount", f"shift={shift},sleep=off", "-cpu", "max", "-machine", "q35", "-m", str(memory), "-smp", "1", "-rtc", "base=2026-01-01,clock=vm", "-seed", str(seed)]
+    run += ["-display", "none", "-no-reboot", "-nic", "none", "-kernel", image, "-initrd", archive(root)]
     run += ["-append", "console=ttyS0 panic=-1 mitigations=off ipv6.disable=1 quiet", "-serial", f"file:{console}", *more]
     try:
         subprocess.run(run, stdin=subprocess.DEVNULL, timeout=10 * seconds, check=True)
@@ -85,12 +95,14 @@ def run_guest(root, shift, memory, console, more, seconds):
         sys.exit(f"the guest did not end within {10 * seconds} s:\n{console.read_text(errors='replace')[-3000:]}")
 
 
-def boot(cases, seconds, files=None):
-    """Runs cases in the guest, with files in its folder `files` by name, and returns the lines of their results."""
+def boot(cases, seconds, files=None, kernel=KERNEL, known=False, seed=1):
+    """Runs cases in the guest, with files in its folder `files` by name, and returns the lines of their results. With `known` the random numbers of PIE are a known sequence."""
+    built = BUILT / "modules" / kernel
+    own = [built / "link.ko", *([built / "sch_pie.ko"] if known else [])]
     with tempfile.TemporaryDirectory(prefix="roundelay-virtual-") as directory:
         work = pathlib.Path(directory)
         results, console = work / "results", work / "console"
-        root = file_system(work, PROGRAMS, FAMILIES, BUILT / "link.ko", HERE / "virtual" / "init.sh")
+        root = file_system(work, PROGRAMS, FAMILIES, own, HERE / "virtual" / "init.sh", kernel)
         (root / "files").mkdir()
         for name, text in (files or {}).items():
             (root / "files" / name).write_text(text)
@@ -99,7 +111,7 @@ def boot(cases, seconds, files=None):
         (root / "usr" / "sbin").symlink_to("/bin")
         shutil.copy(BUILT / "timed", root / "bin" / "timed")
         (root / "cases").write_text(cases)
-        run_guest(root, 1, 512, console, ["-serial", f"file:{results}"], seconds)
+        run_guest(root, 1, 512, console, ["-serial", f"file:{results}"], seconds, kernel, seed)
         lines = results.read_text(errors="replace").splitlines()
         if not lines or lines[-1] != "status 0":
             last = "\n".join(lines[-20:])

@@ -21,7 +21,7 @@ def boot(lines, seconds, out):
     with tempfile.TemporaryDirectory(prefix="roundelay-tcp-") as directory:
         work = pathlib.Path(directory)
         results, console = work / "results", work / "console"
-        root = virtual.file_system(work, PROGRAMS, FAMILIES, BUILT / "wire.ko", HERE / "init.sh")
+        root = virtual.file_system(work, PROGRAMS, FAMILIES, [BUILT / "wire.ko"], HERE / "init.sh")
         for folder in ("run", "etc"):
             (root / folder).mkdir(exist_ok=True)
         shutil.copy(BUILT / "traffic", root / "bin" / "traffic")

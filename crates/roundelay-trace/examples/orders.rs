@@ -12,7 +12,9 @@
 //!
 //! `rate BITS`, before `ours`, gives the case a link of this rate, as `peers/linux/virtual/timed.c`
 //! has it: the link takes the next packet when it has sent the one before, and `d` is no longer needed.
-//! `late NANOSECONDS`, after `ours`, is how much later than that the scheduler is asked.
+//! `late NANOSECONDS`, after `ours`, is how much later than that the scheduler is asked. `made
+//! NANOSECONDS`, after `ours`, is how long before the case's begin its queue was made. `r BITS` is the
+//! link's rate from this time on, and `x DISCIPLINE` has other settings from this time on.
 //! `q FLOW QUEUE` gives a flow this queue of a discipline with hashed flows: another flow number, whose
 //! hash it is, takes the flow's place. `s HEX` is the TCP header of the next packet, read as one of a
 //! capture.
@@ -34,6 +36,10 @@ use roundelay_trace::{Frame, LinkType, Tap};
 
 /// Numbers of classes from here on are priorities, without a class.
 const PRIORITY: u32 = 1000;
+
+/// The time at which a case begins, so that its queue can be older: a multiple of the clocks' ticks of
+/// Linux's qdiscs.
+const BEGIN: Instant = Instant::from_nanos(1 << 34);
 
 /// How long a case with a link goes on after its last arrival.
 const TAIL: Duration = Duration::from_secs(20);
@@ -87,11 +93,11 @@ impl Case {
             placed: BTreeMap::new(),
             segment: Vec::new(),
             reads_code_points: queue.discipline.info().priority == Priority::CodePoint,
-            now: Instant::ZERO,
+            now: BEGIN,
             arrived: 0,
             is_busy: false,
             rate,
-            free_at: Instant::ZERO,
+            free_at: BEGIN,
             late: Duration::ZERO,
             line: name.to_owned(),
         })
@@ -213,10 +219,17 @@ impl Case {
             };
             _ = write!(self.line, " {number}{mark}");
             if let Some(rate) = self.rate {
-                _ = write!(self.line, "@{}", start.as_picos() / 1000);
+                _ = write!(self.line, "@{}", start.since(BEGIN).as_picos() / 1000);
                 self.free_at = start + rate.time_of(packet.len.into());
             }
         }
+    }
+
+    /// Other settings at this time.
+    fn change(&mut self, written: &str) -> Result<(), Box<dyn Error>> {
+        let spec: QueueSpec = written.parse()?;
+        spec.discipline.reconfigure(self.buffer.scheduler_mut())?;
+        Ok(())
     }
 
     fn finish(mut self) {
@@ -412,13 +425,24 @@ fn main() -> Result<(), Box<dyn Error>> {
                     case.choose();
                 }
             }
+            ("r", _) => {
+                let case = case.as_mut().ok_or_else(error)?;
+                case.rate = Rate::from_bits_per_second(rest.parse()?);
+            }
+            ("x", _) => case.as_mut().ok_or_else(error)?.change(rest)?,
+            ("made", _) => {
+                let before: i64 = rest.parse()?;
+                let made = Instant::from_nanos((1_u64 << 34).wrapping_add_signed(-before));
+                let case = case.as_mut().ok_or_else(error)?;
+                case.buffer.dequeue(made, |_, _| {});
+            }
             ("late", [nanos]) => {
                 let case = case.as_mut().ok_or_else(error)?;
                 case.late = Duration::from_nanos(u64::from(*nanos));
             }
             ("t", [micros]) => {
                 let case = case.as_mut().ok_or_else(error)?;
-                let now = Instant::from_nanos(u64::from(*micros) * 1000);
+                let now = BEGIN + Duration::from_micros(u64::from(*micros));
                 if case.rate.is_some() {
                     case.advance(now);
                 } else {

@@ -6,12 +6,16 @@
  * case's time is over. A read gives the departures. In a machine with a virtual clock the qdisc
  * decides some microseconds after the ideal time, whatever else the host does.
  *
+ * The updates of PIE's probabilities by the kernel's timer are noted, because what is dropped depends on
+ * how the case's begin lies between two of them. /proc/link-notes tells their times.
+ *
  * The device has no header of its own, so that lengths are those of IP packets. It takes one packet
  * at a time and asks the qdisc for the next one when the last bit is sent.
  */
 #include <linux/hrtimer.h>
 #include <linux/if_arp.h>
 #include <linux/ip.h>
+#include <linux/kprobes.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -20,6 +24,7 @@
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <net/sch_generic.h>
 
@@ -75,6 +80,25 @@ static enum hrtimer_restart link_is_free(struct hrtimer *unused)
 
 static const struct net_device_ops link_ops = { .ndo_start_xmit = link_xmit };
 
+static struct notes notes;
+
+/* fq_pie updates one queue after another: those of one round count once. */
+static int update_begins(struct kprobe *probe, struct pt_regs *registers)
+{
+	u64 now = ktime_get_ns() - base;
+
+	if (notes.count && now - notes.updates[notes.count - 1] < NSEC_PER_MSEC)
+		return 0;
+	if (notes.count < MOST_UPDATES)
+		notes.updates[notes.count++] = now;
+	return 0;
+}
+
+static struct kprobe probe = {
+	.symbol_name = "pie_calculate_probability",
+	.pre_handler = update_begins,
+};
+
 static void link_setup(struct net_device *dev)
 {
 	dev->netdev_ops = &link_ops;
@@ -106,8 +130,14 @@ static void wait_until(u64 ns)
 
 static int arrive(const struct arrival *arrival)
 {
-	struct sk_buff *skb = alloc_skb(arrival->len + 64, GFP_KERNEL);
+	struct sk_buff *skb;
 
+	if (arrival->rate) {
+		wait_until(base + arrival->at);
+		rate = arrival->rate;
+		return 0;
+	}
+	skb = alloc_skb(arrival->len + 64, GFP_KERNEL);
 	if (!skb)
 		return -ENOMEM;
 	skb_reserve(skb, 32);
@@ -138,6 +168,20 @@ static unsigned int packets_in_queue(void)
 	return packets;
 }
 
+static void begin(u64 bits)
+{
+	/* The case before may have ended with a packet on the link. */
+	if (ktime_get_ns() < free_at)
+		sleep_until(free_at + NSEC_PER_MSEC);
+	rate = bits;
+	sent = 0;
+	/* A multiple of 2^16 ns: qdiscs' clocks of 64 and 1024 ns begin with it. */
+	base = ((ktime_get_ns() >> 16) + 32) << 16;
+	free_at = base;
+	notes.base = base;
+	notes.count = 0;
+}
+
 static ssize_t run_case(struct file *file, const char __user *from, size_t len, loff_t *offset)
 {
 	struct run *run;
@@ -158,18 +202,14 @@ static ssize_t run_case(struct file *file, const char __user *from, size_t len, 
 	arrivals = (const struct arrival *)(run + 1);
 	count = (len - sizeof(*run)) / sizeof(*arrivals);
 	sched_set_fifo(current);
-	/* The case before may have ended with a packet on the link. */
-	if (ktime_get_ns() < free_at)
-		sleep_until(free_at + NSEC_PER_MSEC);
-	rate = run->rate;
-	sent = 0;
-	/* A multiple of 2^16 ns: qdiscs' clocks of 64 and 1024 ns begin with it. */
-	base = ((ktime_get_ns() >> 16) + 32) << 16;
-	free_at = base;
+	if (!run->follows)
+		begin(run->rate);
 	for (i = 0; i < count && !error; i++)
 		error = arrive(&arrivals[i]);
+	if (run->goes_on)
+		wait_until(base + run->goes_on);
 	end = ktime_get_ns() + run->tail;
-	while (!error && (packets_in_queue() || ktime_get_ns() < free_at) && ktime_get_ns() < end)
+	while (!error && !run->goes_on && (packets_in_queue() || ktime_get_ns() < free_at) && ktime_get_ns() < end)
 		sleep_until(ktime_get_ns() + 1000000);
 	vfree(run);
 	return error ? error : len;
@@ -180,9 +220,18 @@ static ssize_t read_departures(struct file *file, char __user *to, size_t len, l
 	return simple_read_from_buffer(to, len, offset, departures, sent * sizeof(*departures));
 }
 
+static ssize_t read_notes(struct file *file, char __user *to, size_t len, loff_t *offset)
+{
+	return simple_read_from_buffer(to, len, offset, &notes, sizeof(notes));
+}
+
 static const struct proc_ops operations = {
 	.proc_write = run_case,
 	.proc_read = read_departures,
+};
+
+static const struct proc_ops notes_operations = {
+	.proc_read = read_notes,
 };
 
 static int __init link_init(void)
@@ -193,11 +242,20 @@ static int __init link_init(void)
 	link = alloc_netdev(0, "link0", NET_NAME_UNKNOWN, link_setup);
 	if (!departures || !link)
 		return -ENOMEM;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&timer, link_is_free, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+#else
 	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	timer.function = link_is_free;
+#endif
 	error = register_netdev(link);
 	if (!error && !proc_create("link", 0600, NULL, &operations))
 		error = -ENOMEM;
+	if (!error && !proc_create("link-notes", 0400, NULL, &notes_operations))
+		error = -ENOMEM;
+	/* Without PIE's module there are no updates. */
+	if (!error && register_kprobe(&probe))
+		pr_info("link: no updates of PIE are noted\n");
 	return error;
 }
 
