@@ -4,7 +4,7 @@ use roundelay_trace::{Comparison, DisciplineResult, Kind, flow_harm};
 
 use crate::answer::outcome_of;
 use crate::case::Case;
-use crate::harm::NOTABLE;
+use crate::harm::{NOTABLE, completion};
 use crate::reasons::{Fate, Reason, Worst};
 
 /// Whom the worst discipline hurts.
@@ -24,6 +24,10 @@ pub(crate) fn of_the_worst(case: &Case<'_>, best: usize) -> Option<Reason> {
             best,
             winner: winner.spec.clone(),
         });
+    }
+    if completion(case.comparison, theirs).is_some() {
+        // What changes for users says it (`reaction.rs`).
+        return None;
     }
     let flows = theirs.flows;
     let Some(wait) = theirs.p99 else {

@@ -79,11 +79,13 @@ impl<'a> Case<'a> {
         let mut losses = Extremes::NONE;
         for (harm, result) in self.harms.iter().zip(self.results()) {
             regrets.add(harm.regret);
-            totals.add(harm.total.max(self.negligible));
+            if self.comparison.reaction.is_none() {
+                totals.add(harm.total.max(self.negligible));
+            }
             losses.add(result.total.loss);
         }
         regrets.ratio() > NOTABLE
-            || totals.ratio() > NOTABLE
+            || self.comparison.reaction.is_none() && totals.ratio() > NOTABLE
             || losses.most - losses.least > NOTABLE_LOSS
     }
 
@@ -143,9 +145,11 @@ impl<'a> Case<'a> {
     /// Orders by harm to all packets together. In a replay this tells nothing if some discipline
     /// marks packets: senders would slow down as if these had been dropped, but a replay sends on.
     pub(crate) fn by_total(&self, a: usize, b: usize) -> Ordering {
-        let is_replay = self.comparison.reaction.is_none();
+        if self.comparison.reaction.is_some() {
+            return Ordering::Equal;
+        }
         let mut results = self.results().iter();
-        if is_replay && results.any(|result| result.total.part_marked() > SMALL_LOSS) {
+        if results.any(|result| result.total.part_marked() > SMALL_LOSS) {
             return Ordering::Equal;
         }
         notably(self.harms[a].total, self.harms[b].total)

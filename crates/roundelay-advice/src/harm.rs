@@ -14,6 +14,15 @@ pub(crate) const NOTABLE: f64 = 1.25;
 pub(crate) const STRIKING: f64 = 4.0;
 /// A loss greater by this fraction of the packets counts as much as harm greater by `NOTABLE`.
 pub(crate) const NOTABLE_LOSS: f64 = 0.05;
+/// A completion time that is longer by this part counts as much as harm greater by `NOTABLE`, because
+/// users notice about a tenth. A shorter difference than this, in seconds, nobody notices.
+const NOTICED: f64 = 0.1;
+const UNNOTICED_SECONDS: f64 = 0.02;
+/// With senders that react, a loss greater by this fraction of a call's packets counts as much as harm
+/// greater by `NOTABLE`: it is heard from about a hundredth on (ITU-T G.113).
+const NOTABLE_LOSS_OF_CALL: f64 = 0.01;
+/// A wait that no caller notices: half of the usual time between two packets of a call.
+const UNNOTICED_IN_CALL: f64 = 0.01;
 /// Step in which least shares are compared when all flows are bulk.
 const NOTABLE_SHARE: f64 = 0.025;
 /// Negligible harm to bulk flows: about 8% less than the fair share.
@@ -44,8 +53,21 @@ impl Harm {
     }
 }
 
+/// What harm to a kind is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    /// Packets' delay.
+    Delay,
+    /// The same for calls of senders that react.
+    Call,
+    /// The time until answers are complete, which contains the delay and the losses of their packets.
+    Completion,
+}
+
 struct KindHarm {
     kind: Kind,
+    /// What `seconds` are.
+    measure: Measure,
     /// The largest of three:
     /// - the harm to a typical flow: the geometric mean, in which each flow counts alike
     /// - the typical delay, plus what the loss among all packets of the kind costs, because a few
@@ -59,6 +81,15 @@ struct KindHarm {
 
 impl KindHarm {
     fn of(comparison: &Comparison, result: &DisciplineResult, outcome: &KindOutcome) -> Self {
+        let reacts = comparison.reaction.is_some();
+        if let Some(seconds) = completion(comparison, outcome) {
+            return Self {
+                kind: outcome.kind,
+                measure: Measure::Completion,
+                seconds,
+                loss: 0.0,
+            };
+        }
         let mut harms = Vec::new();
         let mut worst = 0.0_f64;
         for flow in comparison.flows_of(outcome.kind) {
@@ -69,14 +100,29 @@ impl KindHarm {
         let typical = geometric_mean(harms.into_iter()).unwrap_or(0.0);
         let (together, loss) = match outcome.kind {
             Kind::Bulk => (0.0, 1.0 - outcome.least_share.unwrap_or(1.0).min(1.0)),
+            // Transfers show what their acknowledgements' delay costs.
+            Kind::Acknowledgements if reacts => {
+                return Self {
+                    kind: outcome.kind,
+                    measure: Measure::Delay,
+                    seconds: 0.0,
+                    loss: 0.0,
+                };
+            }
             Kind::Acknowledgements => (outcome.p99.unwrap_or(0.0), 0.0),
             Kind::Call | Kind::Dns | Kind::Web | Kind::Other => {
                 let together = outcome.p99.unwrap_or(0.0) + retries(outcome.loss);
                 (together, outcome.loss)
             }
         };
+        let is_call = reacts && outcome.kind == Kind::Call;
         Self {
             kind: outcome.kind,
+            measure: if is_call {
+                Measure::Call
+            } else {
+                Measure::Delay
+            },
             seconds: typical.max(together).max(worst),
             loss,
         }
@@ -84,16 +130,26 @@ impl KindHarm {
 
     /// Harm up to this counts as none.
     fn floor(&self, negligible: f64) -> f64 {
-        if self.kind == Kind::Bulk {
-            NEGLIGIBLE_BULK_SECONDS
-        } else {
-            negligible
+        match self.measure {
+            _ if self.kind == Kind::Bulk => NEGLIGIBLE_BULK_SECONDS,
+            Measure::Call => negligible.max(UNNOTICED_IN_CALL),
+            Measure::Delay | Measure::Completion => negligible,
         }
     }
 
+    /// Completion times alone do not tell whether anything waited.
     fn is_felt(&self, negligible: f64) -> bool {
-        self.seconds > self.floor(negligible)
+        self.measure != Measure::Completion && self.seconds > self.floor(negligible)
     }
+}
+
+/// The mean time until answers of a kind are complete, where senders react and users wait for it:
+/// pages, chunks of video and short files. Transfers without end and calls have other figures.
+pub(crate) fn completion(comparison: &Comparison, outcome: &KindOutcome) -> Option<f64> {
+    let is_waited_for = matches!(outcome.kind, Kind::Web | Kind::Other);
+    let is_simulated = comparison.reaction.is_some();
+    let served = outcome.served.filter(|_| is_waited_for && is_simulated);
+    served?.mean
 }
 
 /// The harm that all disciplines do, by these results. Ratios are relative to the least harm among
@@ -172,9 +228,20 @@ impl Table {
             least_seconds = least_seconds.min(other.seconds);
             least_loss = least_loss.min(other.loss);
         }
+        if harm.measure == Measure::Completion {
+            let longer = harm.seconds - least_seconds;
+            if longer <= UNNOTICED_SECONDS || least_seconds <= 0.0 {
+                return 1.0;
+            }
+            return 1.0 + longer / least_seconds / NOTICED * (NOTABLE - 1.0);
+        }
+        let notable_loss = match harm.measure {
+            Measure::Call => NOTABLE_LOSS_OF_CALL,
+            Measure::Delay | Measure::Completion => NOTABLE_LOSS,
+        };
         let floor = harm.floor(self.negligible);
         let by_seconds = harm.seconds.max(floor) / least_seconds.max(floor);
-        let by_loss = 1.0 + (harm.loss - least_loss) / NOTABLE_LOSS * (NOTABLE - 1.0);
+        let by_loss = 1.0 + (harm.loss - least_loss) / notable_loss * (NOTABLE - 1.0);
         by_seconds.max(by_loss)
     }
 }
@@ -191,7 +258,46 @@ fn total_harm(outcome: &Outcome, least: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::comparison;
+    use crate::sample::{comparison, reacting};
+
+    /// Where senders react, pages count by the time until they are complete, and packets' delay does
+    /// not: 156 and 171 ms are less than a user notices, 156 and 300 are more. A call that loses two
+    /// hundredths more counts, and one that waits 9 ms in place of 2 does not.
+    #[test]
+    fn what_users_wait_for_decides_where_senders_react() {
+        let regrets = |kind: Kind, done: Option<[f64; 2]>, p99: [f64; 2], loss: [f64; 2]| {
+            let mut comparison = reacting(&["drr", "qfq"]);
+            for number in 0..2 {
+                let outcome = &mut comparison.disciplines[number].kinds[0];
+                (outcome.kind, outcome.p99) = (kind, Some(p99[number]));
+                outcome.loss = loss[number];
+                outcome.served = done.map(|done| roundelay_trace::Served {
+                    throughput: 1e6,
+                    transfers: 9.0,
+                    unfinished: 0.0,
+                    mean: Some(done[number]),
+                    p50: None,
+                    p99: None,
+                });
+                let flow = &mut comparison.disciplines[number].flows[0].outcome;
+                flow.loss = loss[number];
+                if let Some(delay) = &mut flow.delay {
+                    delay.p99 = p99[number];
+                }
+            }
+            let harms = harms(&comparison, &comparison.disciplines, &[0, 1], 1e-4);
+            [harms[0].regret, harms[1].regret]
+        };
+        let near = [0.156, 0.171];
+        let [_, cake] = regrets(Kind::Web, Some(near), [0.5, 0.001], [0.0; 2]);
+        assert_eq!(cake, 1.0);
+        let [ours, other] = regrets(Kind::Web, Some([0.156, 0.3]), [0.5, 0.001], [0.0; 2]);
+        assert!(ours == 1.0 && other > 2.0, "{ours}, {other}");
+        let [ours, other] = regrets(Kind::Call, None, [0.002, 0.009], [0.0; 2]);
+        assert_eq!([ours, other], [1.0; 2]);
+        let [_, other] = regrets(Kind::Call, None, [0.002; 2], [0.0, 0.02]);
+        assert!(other > NOTABLE, "{other}");
+    }
 
     /// What lacks of a fair share counts where all flows are bulk.
     #[test]

@@ -12,7 +12,7 @@ use roundelay_trace::{Kind, KindOutcome, Outcome};
 
 use crate::answer::{least_share, outcome_of};
 use crate::case::{CLOSE, Case};
-use crate::harm::NOTABLE;
+use crate::harm::{NOTABLE, completion};
 use crate::reasons::{But, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait};
 use crate::standing::Obstacle;
 
@@ -159,6 +159,10 @@ impl<'a> Preference<'a> {
         let ours = outcome_of(&self.case.results()[self.best], kind)?;
         if kind == Kind::Bulk {
             return Some(But::Unfair(self.unfairness(rival)));
+        }
+        // Completion times are in the sentence on what changes for users.
+        if completion(self.case.comparison, theirs).is_some() {
+            return None;
         }
         let Some(wait) = theirs.p99 else {
             return Some(But::LocksOut(kind));

@@ -1,5 +1,6 @@
 //! A comparison, and what is made of it, whose figures the unit tests replace.
 
+use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{Capture, Comparison, Kind, Options, compare};
 
 use crate::harm::Harm;
@@ -38,6 +39,22 @@ pub(crate) fn options(specs: &[&str]) -> Options {
 /// The call under these disciplines.
 pub(crate) fn comparison(specs: &[&str]) -> Comparison {
     compare(capture(), &options(specs), &mut ()).unwrap()
+}
+
+/// The same with senders that react.
+pub(crate) fn reacting(specs: &[&str]) -> Comparison {
+    let replay = comparison(specs);
+    let reaction = Reaction {
+        replicas: 1,
+        control: "cubic",
+        basis: Basis::default(),
+        replay: replay.clone(),
+        open: Vec::new(),
+    };
+    Comparison {
+        reaction: Some(Box::new(reaction)),
+        ..replay
+    }
 }
 
 /// Of a discipline that nothing speaks against.

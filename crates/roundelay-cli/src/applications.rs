@@ -25,7 +25,7 @@ use crate::progress::BarOfReadings;
 use crate::terminal::{print, tell};
 use crate::text_file;
 use crate::threads::in_pool;
-use arguments::{Arguments, Tmix};
+use arguments::{Arguments, Controls, Tmix};
 use doubts::warning;
 use setting::Setting;
 
@@ -70,7 +70,7 @@ fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
     let has_round_trip = arguments.round_trip.is_some();
     written
         .doubts
-        .extend(warning(&applications, has_round_trip));
+        .extend(warning(&applications, has_round_trip, &arguments.up));
     written.text = match arguments.tmix {
         Some(Tmix::Older) => tmix::write(&applications, tmix::Format::Older),
         Some(Tmix::Newer) => tmix::write(&applications, tmix::Format::Newer),
@@ -86,7 +86,6 @@ fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
 }
 
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
-    // The least rate: a link is then taken for as fast as in its busiest tenth of a second.
     let any = parse_rate("1bit").map_err(Failure::usage)?;
     let mut options = Options::new(arguments.rate.unwrap_or(any), Vec::new());
     let selection = Selection {
@@ -103,14 +102,16 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
         busiest: arguments.busiest,
     };
     options.adapts = true;
+    options.captured_rate = arguments.captured_rate;
     Ok(options)
 }
 
 fn setting(arguments: &Arguments) -> Setting {
     Setting {
         rate: arguments.rate,
+        up: arguments.up.clone(),
         round_trip: arguments.round_trip,
-        control: arguments.control,
+        controls: Controls::of(&arguments.control),
         ..Setting::default()
     }
 }

@@ -122,6 +122,11 @@ enum Answer {
 
 fn answer(arguments: &Compare, options: &Options, host: &Host) -> Result<Answer, Failure> {
     check_outputs(arguments)?;
+    if !arguments.react && (arguments.up.up_rate.is_some() || arguments.up.up_queue.is_some()) {
+        return Err(Failure::usage(
+            "--up-rate and --up-queue are for senders that react: add --react",
+        ));
+    }
     let strangers = arguments.strangers.map(&host.stop)?;
     let mut applications = None;
     if arguments.react {
@@ -264,6 +269,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         busiest: arguments.busiest,
     };
     options.adapts = true;
+    options.captured_rate = arguments.captured_rate;
     options.mtu = arguments.mtu.0;
     if live::is_record(&arguments.capture) {
         // A run's record is replayed as it is.

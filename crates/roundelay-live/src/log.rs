@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roundelay::{FlowConfig, Instant, LinkLayer, QueueSpec};
+use roundelay::{FlowConfig, Instant, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{Classifier, FlowBy, Frame, LinkTrace, LinkType, Queue, Tap, parse};
-use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order, TraceRecord};
+use roundelay_verify::log::{
+    Event, FORMAT, Header, Limits, Line, LinkRecord, Order, ShaperRecord, TraceRecord,
+};
 
 use crate::journal::{Fate, Journal};
 use crate::recording::{RecordError, Recording};
@@ -141,6 +143,10 @@ fn link(settings: &Settings, way: Way) -> Result<LinkRecord, SettingsError> {
             (format!("tree {}", tree.name()), Order::of(&spec))
         }
     };
+    let shaper = match Rate::from_bits_per_second(own.rate) {
+        Some(rate) => ShaperRecord::of(&queue.discipline(), rate),
+        None => None,
+    };
     Ok(LinkRecord {
         from: way.index() as u32,
         to: 1 - way.index() as u32,
@@ -163,6 +169,7 @@ fn link(settings: &Settings, way: Way) -> Result<LinkRecord, SettingsError> {
         order,
         preempts: queue.discipline().preempts(),
         decision: 0,
+        shaper,
     })
 }
 

@@ -6,7 +6,9 @@ use std::io::{self, BufWriter, Write};
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Framing, Instant, Packet, QueueSpec};
 use roundelay_trace::LinkTrace;
-use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order, TraceRecord};
+use roundelay_verify::log::{
+    Event, FORMAT, Header, Limits, Line, LinkRecord, Order, ShaperRecord, TraceRecord,
+};
 use serde::Serialize;
 
 use crate::flows::FlowCounts;
@@ -235,6 +237,7 @@ fn record(link: &LinkConfig) -> LinkRecord {
         preempts: link.queue.discipline.preempts(),
         // No simulation accepts a link without a valid decision cost.
         decision: link.decision_cost().unwrap_or_default().as_picos(),
+        shaper: ShaperRecord::of(&link.queue.discipline, link.rate),
     }
 }
 

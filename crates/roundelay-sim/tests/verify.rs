@@ -1222,6 +1222,7 @@ fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
         order,
         preempts,
         decision: 0,
+        shaper: None,
     }
 }
 

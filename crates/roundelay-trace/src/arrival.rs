@@ -259,7 +259,7 @@ pub(crate) struct CaptureClock {
 }
 
 impl CaptureClock {
-    fn read(&mut self, nanos: i64, oddities: &mut Oddities) -> Instant {
+    pub(crate) fn read(&mut self, nanos: i64, oddities: &mut Oddities) -> Instant {
         if !self.started {
             *self = Self {
                 started: true,

@@ -82,6 +82,7 @@ fn read_bytes(bytes: Vec<u8>) -> Result<Applications, CompareError> {
 fn read_at(rate: &str, bytes: Vec<u8>) -> Result<Applications, CompareError> {
     let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(bytes))?;
     let mut options = Options::new(rate.parse().unwrap(), Vec::new());
+    options.captured_rate = Some(options.rate);
     options.adapts = true;
     options.selection.chooses = true;
     applications(capture, &options, &mut ())
@@ -626,7 +627,8 @@ fn ports_used_again_are_another_connection() {
     assert_eq!(other.start, Duration::from_millis(1000));
 }
 
-/// A busy host behind the link has only long round trips: its network's smallest one counts.
+/// A busy host behind a busy link has only long round trips: its network's smallest one counts. On a
+/// link with room they are its own.
 #[test]
 fn round_trips_behind_the_link_are_those_of_the_network() {
     let mut busy = talk();
@@ -649,7 +651,8 @@ fn round_trips_behind_the_link_are_those_of_the_network() {
         }
     }
     file.extend_from_slice(&other[24..]);
-    let read = read_bytes(file).unwrap();
+    let idle = read_bytes(file.clone()).unwrap();
+    let read = read_at("10kbit", file).unwrap();
     let alone: Vec<_> = read
         .connections
         .iter()
@@ -659,6 +662,8 @@ fn round_trips_behind_the_link_are_those_of_the_network() {
     assert_eq!(alone[0], millis(20));
     assert!(alone[1] > millis(100), "{alone:?}");
     assert_eq!(read.round_trips(), [millis(80), millis(80)]);
+    assert_eq!(read.contradicting_round_trips(), 1);
+    assert_eq!(idle.round_trips(), [millis(80), millis(180)]);
 }
 
 proptest! {

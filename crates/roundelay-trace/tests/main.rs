@@ -8,6 +8,7 @@ mod compare;
 mod compressed;
 mod connections;
 mod corpora;
+mod distances;
 mod faults;
 mod foreign;
 mod hostile;

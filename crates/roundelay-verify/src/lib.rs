@@ -9,6 +9,7 @@ mod check;
 mod link;
 pub mod log;
 mod network;
+mod shaper;
 mod trace;
 
 use std::io::{self, BufRead, Read as _};

@@ -11,7 +11,7 @@ use roundelay::{
 
 use crate::Checks;
 use crate::check::{Check, ensure};
-use crate::log::{Limits, LinkRecord, Order};
+use crate::log::{Limits, LinkRecord, MostRecord, Order};
 use crate::trace::Trace;
 
 /// A packet in a queue.
@@ -77,6 +77,8 @@ pub(crate) struct LinkState {
     /// Whether a decision may have begun before the present backlog.
     has_decided: bool,
     wire: WireCounts,
+    /// When the shaper's bucket is full again, in picoseconds, if it promises a rate.
+    bucket_full_at: u128,
 }
 
 /// An upper bound of the average backlog that arrivals find, for a discipline that signals by this
@@ -129,6 +131,7 @@ impl LinkState {
             backlogged_at: 0,
             has_decided: false,
             wire: WireCounts::default(),
+            bucket_full_at: 0,
         })
     }
 
@@ -559,7 +562,8 @@ impl LinkState {
         }
         if let Some(trace) = &self.trace {
             trace.carries(bytes, now, end)?;
-            return self.does_not_rest(now, checks);
+            self.does_not_rest(now, checks)?;
+            return self.keeps_to_its_rate(bytes, now);
         }
         let took = u128::from(end.checked_sub(now).ok_or("it ends before it starts")?);
         ensure(took == exact, || {
@@ -568,7 +572,8 @@ impl LinkState {
         ensure(now >= self.free_at, || {
             format!("the link is not free before {}", self.free_at)
         })?;
-        self.does_not_rest(now, checks)
+        self.does_not_rest(now, checks)?;
+        self.keeps_to_its_rate(bytes, now)
     }
 
     /// The same check for a preemptive link. There was time for this packet since its arrival, and
@@ -599,6 +604,44 @@ impl LinkState {
         })
     }
 
+    /// Checks that the shaper sends no more than it promises, in any time up to now: a bucket of
+    /// tokens (GCRA) holds what it may send at once. Then takes the packet's tokens out.
+    fn keeps_to_its_rate(&mut self, bytes: u64, now: u64) -> Check {
+        let Some(most) = self.most() else {
+            return Ok(());
+        };
+        let [own, burst] = [bytes, most.burst].map(|bytes| time_at(most.rate, bytes));
+        let full_at = self.bucket_full_at.max(now.into()) + own;
+        ensure(full_at <= u128::from(now) + burst, || {
+            format!(
+                "{} sends more than {} bit/s and {} bytes at once",
+                self.record.queue, most.rate, most.burst
+            )
+        })?;
+        self.bucket_full_at = full_at;
+        Ok(())
+    }
+
+    fn most(&self) -> Option<&MostRecord> {
+        self.record.shaper.as_ref()?.most.as_ref()
+    }
+
+    /// Until when a shaper may let the link rest before it sends one of the packets that wait. `rests`:
+    /// from when on it would be idle.
+    fn may_rest_until(&self, rests: u64) -> u64 {
+        let Some(shaper) = &self.record.shaper else {
+            return rests;
+        };
+        let (Some(most), Some(bucket)) = (&shaper.most, shaper.prompt) else {
+            return u64::MAX;
+        };
+        let longest = self.waiting.values().map(|waiting| waiting.len).max();
+        let own = time_at(most.rate, longest.unwrap_or(0));
+        let ready = self.bucket_full_at + own + ROUNDING;
+        let ready = ready.saturating_sub(time_at(most.rate, bucket));
+        rests.max(u64::try_from(ready).unwrap_or(u64::MAX))
+    }
+
     /// Checks that the link was busy until `now` if packets waited.
     pub(crate) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
         let Some((_, first)) = self.waiting.first_key_value() else {
@@ -619,6 +662,7 @@ impl LinkState {
             Some(trace) => trace.could_start(waits_from),
             None => waits_from.saturating_add(self.record.decision),
         };
+        let could_send_at = self.may_rest_until(could_send_at);
         ensure(now <= could_send_at, || {
             format!(
                 "the link rests from {could_send_at} on while packet {} waits",
@@ -685,6 +729,14 @@ impl LinkState {
     pub(crate) fn forget(&mut self, packet: u64) {
         self.flying.retain(|flying| *flying != packet);
     }
+}
+
+/// What a shaper's times are rounded by, in picoseconds: one for each packet of a million.
+const ROUNDING: u128 = 1_000_000;
+
+/// The time that `bytes` take at a rate, in picoseconds.
+fn time_at(rate: u64, bytes: u64) -> u128 {
+    u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.max(1))
 }
 
 /// Whether the discipline takes the packet into an empty queue.

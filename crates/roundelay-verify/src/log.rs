@@ -70,6 +70,34 @@ pub struct LinkRecord {
     /// Decision cost: how long the link may be idle before each packet. Left out if zero.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decision: u64,
+    /// The shaper by which the link may rest while packets wait. Left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<ShaperRecord>,
+}
+
+/// What a discipline that may rest promises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShaperRecord {
+    /// The most that it sends in any time t: `rate` t / 8 + `burst` bytes. Left out if it promises
+    /// nothing for all packets together, as where it paces each flow alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<MostRecord>,
+    /// If it sends as soon as a bucket of so many bytes lets it, so that the link rests no longer: the
+    /// bucket's size. Left out in a tree, because its classes have rates of their own, and where a
+    /// shaper counts other bytes than the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<u64>,
+}
+
+/// The most that a shaper sends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MostRecord {
+    /// Bits per second.
+    pub rate: u64,
+    /// Bytes, of packets as long as on the link.
+    pub burst: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]

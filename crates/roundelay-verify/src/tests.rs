@@ -1,7 +1,7 @@
 //! Tests of logs written by hand: what is counted, and where a check begins.
 
 use crate::link::LinkState;
-use crate::log::{Event, FORMAT, Line, LinkRecord, Order};
+use crate::log::{Event, FORMAT, Line, LinkRecord, MostRecord, Order, ShaperRecord};
 use crate::{Checks, Inspection, inspect};
 
 /// Picoseconds of a millisecond, in which a packet of 1,000 bytes crosses the link.
@@ -371,4 +371,37 @@ fn a_packet_that_is_overtaken_is_told_once() {
         "the packet overtakes packet 0 in a queue that keeps order"
     );
     assert_eq!(fault.wake, 0);
+}
+
+/// A shaper may let the link rest until its bucket lets the next packet go, and no longer, and it sends
+/// no more than it promises. Packets of 1,000 bytes take 1 ms on the link and 2 ms at the shaper's rate.
+#[test]
+fn a_shaper_rests_and_keeps_to_its_rate() {
+    let mut record = link("tbf rate 4mbit burst 1000b", Order::PerFlow);
+    for (gap, promise) in [
+        (MS, "sends more than"),
+        (2 * MS, ""),
+        (3 * MS, "rests from"),
+    ] {
+        record.shaper = Some(ShaperRecord {
+            most: Some(MostRecord {
+                rate: 4_000_000,
+                burst: 1000,
+            }),
+            prompt: Some(1000),
+        });
+        let mut events = [comes(0, 0), comes(0, 1)].concat();
+        events.extend([goes(0, 0), delivered(MS, 0), goes(gap, 1)]);
+        events.extend([delivered(gap + MS, 1), ends(gap + MS)]);
+        let found = faults(std::slice::from_ref(&record), &events);
+        assert_eq!(found.is_empty(), promise.is_empty(), "{gap}: {found:?}");
+        assert!(
+            found.iter().all(|fault| fault.contains(promise)),
+            "{found:?}"
+        );
+        // Without a shaper it may not rest.
+        record.shaper = None;
+        let found = faults(std::slice::from_ref(&record), &events);
+        assert_eq!(found.is_empty(), gap == MS, "{found:?}");
+    }
 }

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use roundelay::{Duration, Rate};
-use roundelay_trace::arguments::{parse_rate, read};
-use roundelay_trace::{DirectionChoice, Filter, InterfaceName, parse_length, parse_time};
+use roundelay::{Duration, Ecn, Fault, Rate};
+use roundelay_trace::arguments::{parse_rate, parse_spec, read};
+use roundelay_trace::connections::{Connection, Seen};
+use roundelay_trace::{
+    DirectionChoice, Filter, Headers, InterfaceName, Ports, parse_length, parse_time,
+};
 
 use crate::anonymise::Strangers;
 use crate::words::parse_interface;
@@ -16,10 +19,17 @@ pub(crate) struct Arguments {
     /// input. Headers suffice: 100 bytes of each packet. Or a file of Tmix's connection vectors
     pub(crate) capture: PathBuf,
 
-    /// Rate of the link in the scenario: 20mbit, 1gbit [default: the highest rate in a tenth of a
-    /// second of the capture]
+    /// Rate of the link in the scenario: 20mbit, 1gbit [default: that of --captured-rate]
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) rate: Option<Rate>,
+
+    /// Rate of the link that was captured, by which we judge whether senders wanted more [default:
+    /// the highest at which bytes left it in a second]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
+    pub(crate) captured_rate: Option<Rate>,
+
+    #[command(flatten)]
+    pub(crate) up: Up,
 
     /// The link's direction, as for `roundelay compare`: auto, both, in, out, 'from ADDRESS' or 'to
     /// ADDRESS'. Packets of the other direction are read too
@@ -60,9 +70,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     pub(crate) round_trip: Option<Duration>,
 
-    /// Congestion control of all senders, which no capture shows
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
-    pub(crate) control: Control,
+    /// Congestion control of senders: reno, cubic, bbr or bbr3 for all, or for those that match, as
+    /// in 'src port 8443 = bbr'. You can repeat it, and the first rule that matches counts
+    /// [default: bbr where a transfer shows it, else cubic]
+    #[arg(long, value_name = "NAME", value_parser = parse_control)]
+    pub(crate) control: Vec<ControlRule>,
 
     #[command(flatten)]
     pub(crate) strangers: Strangers,
@@ -71,6 +83,25 @@ pub(crate) struct Arguments {
     /// newer (S and C)
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, default_missing_value = "older")]
     pub(crate) tmix: Option<Tmix>,
+}
+
+/// The other direction of the link.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Up {
+    /// Rate of the link's other direction, in which uploads and acknowledgements go: 10mbit
+    /// [default: as captured if it held uploads back, else no limit]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
+    pub(crate) up_rate: Option<Rate>,
+
+    /// Discipline of the link's other direction: 'fq_codel', 'fifo limit 100' [default: a fifo of
+    /// the longest wait that the capture shows]
+    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_queue)]
+    pub(crate) up_queue: Option<String>,
+}
+
+/// The words of a discipline, if they are right.
+fn parse_queue(text: &str) -> Result<String, Fault> {
+    parse_spec(text).map(|_| text.to_owned())
 }
 
 /// A format of connection vectors.
@@ -94,6 +125,101 @@ pub(crate) enum Control {
     Bbr,
     /// BBR, version 3, by its draft
     Bbr3,
+}
+
+/// IANA's number of TCP.
+const TCP: u8 = 6;
+
+/// The congestion control of all senders, or of those whose data matches a filter.
+#[derive(Debug, Clone)]
+pub(crate) struct ControlRule {
+    filter: Option<Filter>,
+    control: Control,
+}
+
+pub(crate) fn parse_control(text: &str) -> Result<ControlRule, Fault> {
+    let (filter, name) = match text.rsplit_once('=') {
+        Some((filter, name)) => (Some(read::<Filter>(filter.trim())?), name.trim()),
+        None => (None, text.trim()),
+    };
+    let control = Control::from_str(name, true).map_err(|_| {
+        let legal = "reno, cubic, bbr or bbr3, alone or behind a rule, as in 'src port 8443 = bbr'";
+        Fault::wanted(legal).with_given(name)
+    })?;
+    Ok(ControlRule { filter, control })
+}
+
+/// Who has which congestion control.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Controls {
+    /// Of all that no rule names.
+    pub(crate) usual: Control,
+    rules: Vec<ControlRule>,
+    /// Whether the control of all is stated, so that what the capture shows does not count.
+    is_stated: bool,
+}
+
+impl Controls {
+    /// All senders have this one.
+    pub(crate) fn all(control: Control) -> Self {
+        Self {
+            usual: control,
+            rules: Vec::new(),
+            is_stated: true,
+        }
+    }
+
+    pub(crate) fn of(rules: &[ControlRule]) -> Self {
+        let usual = rules.iter().rfind(|rule| rule.filter.is_none());
+        Self {
+            usual: usual.map_or(Control::default(), |rule| rule.control),
+            is_stated: usual.is_some(),
+            rules: rules.to_vec(),
+        }
+    }
+
+    /// The control of these connections in a word.
+    pub(crate) fn name(&self, connections: &[Connection]) -> &'static str {
+        let mut name = None;
+        for connection in connections {
+            let own = self.of_connection(connection).name();
+            if name.is_some_and(|known| known != own) {
+                return "mixed";
+            }
+            name = Some(own);
+        }
+        name.unwrap_or(self.usual.name())
+    }
+
+    /// The control of a connection, by the packets of the end that sends more.
+    pub(crate) fn of_connection(&self, connection: &Connection) -> Control {
+        let is_of_client = connection.bytes[0] > connection.bytes[1];
+        let [client, server] = [connection.client, connection.server];
+        let [from, to] = if is_of_client {
+            [client, server]
+        } else {
+            [server, client]
+        };
+        let headers = Headers {
+            source: from.ip(),
+            destination: to.ip(),
+            protocol: TCP,
+            source_port: from.port(),
+            destination_port: to.port(),
+            ports: Ports::Present,
+            dscp: 0,
+            ecn: Ecn::NotCapable,
+        };
+        let matching = self.rules.iter().find(|rule| {
+            let filter = rule.filter.as_ref();
+            filter.is_some_and(|filter| filter.matches(Some(&headers)))
+        });
+        match (matching, connection.control) {
+            (Some(rule), _) => rule.control,
+            (None, Some(Seen::Bbr)) if !self.is_stated => Control::Bbr,
+            (None, _) => self.usual,
+        }
+    }
 }
 
 impl Control {

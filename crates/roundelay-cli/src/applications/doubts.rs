@@ -1,7 +1,9 @@
 //! What a capture cannot tell of its applications, and the capture that would.
 
-use roundelay::Duration;
+use roundelay::{Duration, Rate};
 use roundelay_trace::connections::Applications;
+
+use super::arguments::Up;
 
 /// A shorter capture says nothing of senders that react: slow start alone takes seconds.
 const SHORTEST: Duration = Duration::from_secs(10);
@@ -10,6 +12,11 @@ const SHORTEST: Duration = Duration::from_secs(10);
 const FEW: f64 = 0.05;
 /// The part of TCP's bytes in connections of which one direction was captured, that is too much.
 const HALF: f64 = 0.5;
+/// A link that was full for this long, and for this part of the time, without a sender that wanted
+/// more, contradicts what was read of the senders.
+const UNEXPLAINED: (Duration, f64) = (Duration::from_secs(2), 0.1);
+/// The part of the bytes over the link that uploads have at least if it matters what limited them.
+const UPLOADS: f64 = 0.1;
 
 /// Shares of a capture's bytes that go over the link.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,10 +75,38 @@ impl Shares {
     }
 }
 
+/// A link with a load below this part of its rate is idle.
+const IDLE: f64 = 0.3;
+/// The part of the bytes of transfers that the network held back, below which none was.
+const HELD_BACK: f64 = 0.05;
+
+/// The question of a capture in which nothing was held back, if the link that is asked for would be
+/// idle, too: every discipline serves an idle link alike.
+pub(crate) fn question_of_idle_link(applications: &Applications, rate: Rate) -> Option<String> {
+    let shares = Shares::of(applications);
+    let load = applications.mean / rate.bits_per_second() as f64;
+    let is_held_back = shares.endless > 0 || shares.part(shares.limited) >= HELD_BACK;
+    (load < IDLE && !is_held_back).then(|| {
+        format!(
+            "{}: no transfer wanted more than it got in the capture, and its traffic is {:.0}% of \
+             {rate}. A link with room serves everybody alike under any discipline, so there is \
+             nothing to compare.\n\nPlease take a capture while somebody downloads or uploads a \
+             large file, on the senders' side of the bottleneck:\n\n    tcpdump -i INTERFACE -s \
+             100 -w both.pcap\n\nOr ask for a slower link with --rate.\n",
+            applications.name,
+            100.0 * load
+        )
+    })
+}
+
 /// The question that a capture leaves open, if it cannot tell what senders that react would do:
 /// why, and the capture to take. `has_round_trip`: the caller states what one direction hides.
-pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Option<String> {
-    let reasons = reasons(applications, has_round_trip);
+pub(crate) fn question(
+    applications: &Applications,
+    has_round_trip: bool,
+    up: &Up,
+) -> Option<String> {
+    let reasons = reasons(applications, has_round_trip, up);
     if reasons.is_empty() {
         return None;
     }
@@ -92,8 +127,12 @@ pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Opt
 }
 
 /// The same beside a scenario that is written all the same: one sentence.
-pub(crate) fn warning(applications: &Applications, has_round_trip: bool) -> Option<String> {
-    let reasons = reasons(applications, has_round_trip);
+pub(crate) fn warning(
+    applications: &Applications,
+    has_round_trip: bool,
+    up: &Up,
+) -> Option<String> {
+    let reasons = reasons(applications, has_round_trip, up);
     (!reasons.is_empty()).then(|| {
         format!(
             "This capture cannot tell what senders that react would do, because {}.",
@@ -103,7 +142,7 @@ pub(crate) fn warning(applications: &Applications, has_round_trip: bool) -> Opti
 }
 
 /// Why a capture cannot tell what senders that react would do; empty if it can.
-fn reasons(applications: &Applications, has_round_trip: bool) -> Vec<String> {
+fn reasons(applications: &Applications, has_round_trip: bool, up: &Up) -> Vec<String> {
     let shares = Shares::of(applications);
     let tcp = shares.whole + shares.half;
     let mut reasons = Vec::new();
@@ -123,6 +162,27 @@ fn reasons(applications: &Applications, has_round_trip: bool) -> Vec<String> {
              and pauses are unknown",
             100.0 * shares.half as f64 / tcp as f64
         ));
+    }
+    let Applications {
+        unexplained,
+        length,
+        ..
+    } = *applications;
+    let is_much = unexplained.as_secs_f64() > UNEXPLAINED.1 * length.as_secs_f64();
+    if unexplained >= UNEXPLAINED.0 && is_much {
+        reasons.push(format!(
+            "the link was full for {:.0} s, with data that waited or was lost, but no sender looks \
+             limited by it (if {:.3} Mbit/s was not its rate, state it: --captured-rate)",
+            unexplained.as_secs_f64(),
+            applications.captured_rates[0] / 1e6
+        ));
+    }
+    if up.up_rate.is_none() && applications.back.unclear as f64 > UPLOADS * shares.bytes as f64 {
+        reasons.push(
+            "nothing in it tells whether the link or their applications limited its uploads (state \
+             the other direction: --up-rate)"
+                .to_owned(),
+        );
     }
     if applications.length < SHORTEST {
         reasons.push(format!(

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use roundelay::{Duration, LinkLayer, Rate};
 use roundelay_report::clean;
-use roundelay_trace::connections::{Applications, Window};
+use roundelay_trace::connections::{Applications, Seen, Window};
 
 use super::doubts::Shares;
 use super::setting::{Setting, time};
@@ -15,6 +15,8 @@ use super::sources::{self, Sources};
 const USUAL: Duration = Duration::from_millis(40);
 /// A capture in which next to nothing goes over the link has no slower one.
 const LEAST_RATE: Rate = Rate::from_bits_per_second(1000).unwrap();
+/// A shorter queue of the other direction, in bytes, is none that we can tell: ten packets.
+const LEAST_QUEUE: u64 = 15_000;
 /// Length of an Ethernet header, which the simulator's packets do not have.
 const ETHERNET: i32 = 14;
 
@@ -53,6 +55,21 @@ pub(crate) fn of(applications: &Applications, setting: &Setting) -> Sources {
         framing = link.framing.name(),
     )
     .unwrap_or_default();
+    if let Some(up) = WayUp::of(applications, setting) {
+        write!(
+            text,
+            "\n# The link's other direction, at the hosts that upload.\n\
+             [[port]]\nfrom = \"right\"\nto = \"exit\"\nrate = \"{rate}\"\n\
+             queue = \"{queue}\"\noverhead = {overhead}\nmpu = {mpu}\n\
+             framing = \"{framing}\"\n",
+            rate = up.rate,
+            queue = up.queue,
+            overhead = link.overhead,
+            mpu = link.mpu,
+            framing = link.framing.name(),
+        )
+        .unwrap_or_default();
+    }
     let sources = sources::all(applications, setting, round_trip(applications, setting));
     Sources {
         text: text + &sources.text,
@@ -60,10 +77,34 @@ pub(crate) fn of(applications: &Applications, setting: &Setting) -> Sources {
     }
 }
 
-/// The rate of the link: as set, or the highest in a tenth of a second of the capture.
+/// The link's other direction.
+#[derive(Debug, Clone)]
+struct WayUp {
+    rate: Rate,
+    queue: String,
+}
+
+impl WayUp {
+    /// As stated, or as captured if the network held uploads back. None: nothing tells a limit.
+    fn of(applications: &Applications, setting: &Setting) -> Option<Self> {
+        let captured = Rate::from_bits_per_second(applications.captured_rates[1] as u64);
+        let captured = applications.back.wait.and(captured);
+        let rate = setting.up.up_rate.or(captured)?;
+        let wait = applications.back.wait.unwrap_or(Duration::ZERO);
+        let bytes = rate.bits_per_second() as f64 / 8.0 * wait.as_secs_f64();
+        let queue = match &setting.up.up_queue {
+            Some(queue) => queue.clone(),
+            None if bytes as u64 > LEAST_QUEUE => format!("fifo limit {}b", bytes as u64),
+            None => "fifo limit 1000".to_owned(),
+        };
+        Some(Self { rate, queue })
+    }
+}
+
+/// The rate of the link: as set, or that of the captured one.
 pub(crate) fn rate(applications: &Applications, set: Option<Rate>) -> Rate {
-    let busiest = Rate::from_bits_per_second(applications.busiest as u64);
-    set.unwrap_or(busiest.map_or(LEAST_RATE, |rate| rate.max(LEAST_RATE)))
+    let captured = Rate::from_bits_per_second(applications.captured_rates[0] as u64);
+    set.unwrap_or(captured.map_or(LEAST_RATE, |rate| rate.max(LEAST_RATE)))
 }
 
 /// The round trip of connections of which nothing is known: as set, or the usual one.
@@ -93,6 +134,7 @@ fn comments(
     let mut paced = 0;
     let mut concurrent = 0;
     let mut elsewhere = 0;
+    let [mut bbr, mut heeding] = [0; 2];
     let [mut by_window, mut without_window] = [0; 2];
     for connection in connections {
         whole += usize::from(connection.is_whole());
@@ -100,6 +142,8 @@ fn comments(
         endless += usize::from(connection.endless);
         paced += usize::from(!connection.writes_if_paced.is_empty());
         concurrent += usize::from(connection.concurrent);
+        bbr += usize::from(connection.control == Some(Seen::Bbr));
+        heeding += usize::from(connection.control == Some(Seen::HeedsLosses));
         elsewhere += usize::from(connection.over == [false; 2]);
         by_window += usize::from(matches!(connection.window, Window::Limit(_)));
         without_window += usize::from(connection.window == Window::Unknown);
@@ -145,8 +189,10 @@ fn comments(
         String::new(),
         "Not in the capture, so open:".to_owned(),
         format!(
-            "- control: {} here. Try cubic and bbr, which lose differently.",
-            setting.control.name()
+            "- control: {} here. Try cubic and bbr, which lose differently. {bbr} transfers show \
+             BBR, because they heed no losses or measure the empty path every ten seconds. \
+             {heeding} heed losses, as CUBIC, Reno and BBR 3 do. The others show nothing.",
+            setting.controls.usual.name()
         ),
         "- round_trip: the smallest measured; under load it contains some of the recorded queue's \
          wait. Try half."
@@ -174,9 +220,25 @@ fn comments(
     }
     if setting.rate.is_none() {
         lines.push(
-            "- rate of the link: here the highest in a tenth of a second of the capture. Set yours."
+            "- rate of the link: here the highest at which bytes left it in a second. Set yours."
                 .to_owned(),
         );
+    }
+    lines.push(match WayUp::of(applications, setting) {
+        Some(up) if setting.up.up_rate.is_none() => format!(
+            "- the other direction: {} with {} here, because uploads were held back there. Set \
+             yours: --up-rate, --up-queue.",
+            up.rate, up.queue
+        ),
+        Some(up) => format!("The other direction has {} with {}.", up.rate, up.queue),
+        None => "The other direction held nothing back, so it has no limit here.".to_owned(),
+    });
+    let contradicting = applications.contradicting_round_trips();
+    if contradicting > 0 {
+        lines.push(format!(
+            "- round_trip of {contradicting} connections, of which measurements contradict each \
+             other by half."
+        ));
     }
     if shares.half > 0 {
         lines.push(format!(

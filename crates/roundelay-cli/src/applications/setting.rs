@@ -2,18 +2,20 @@
 
 use roundelay::{Duration, LinkLayer, Rate};
 
-use super::arguments::Control;
+use super::arguments::{Controls, Up};
 
 /// What the capture does not say.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     /// Rate of the link.
     pub(crate) rate: Option<Rate>,
+    /// The link's other direction, as far as it was stated.
+    pub(crate) up: Up,
     /// Round trip of connections without a measured one.
     pub(crate) round_trip: Option<Duration>,
     /// The part of each measured round trip that is simulated: under load they are upper bounds.
     pub(crate) round_trip_part: f64,
-    pub(crate) control: Control,
+    pub(crate) controls: Controls,
     /// The link's overhead and framing. None: an Ethernet header.
     pub(crate) link: LinkLayer,
     pub(crate) seed: u64,
@@ -27,9 +29,10 @@ impl Default for Setting {
     fn default() -> Self {
         Self {
             rate: None,
+            up: Up::default(),
             round_trip: None,
             round_trip_part: 1.0,
-            control: Control::default(),
+            controls: Controls::default(),
             link: LinkLayer::NONE,
             seed: 1,
             link_only: false,

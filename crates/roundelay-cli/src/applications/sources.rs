@@ -8,7 +8,7 @@ use roundelay_trace::connections::{
 };
 use roundelay_trace::protocol_name;
 
-use super::arguments::Control;
+use super::arguments::{Control, Controls};
 use super::setting::{Setting, time};
 
 /// Ports below have a service of their own name.
@@ -16,6 +16,8 @@ const WELL_KNOWN: u16 = 1024;
 /// Data in a segment with timestamps, and without, on an Ethernet.
 const WITH_TIMESTAMPS: u32 = 1448;
 const WITHOUT_TIMESTAMPS: u32 = 1460;
+/// A longer round trip is none: what came so late was no answer.
+const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
 /// Shorter segments are the ends of messages.
 const SHORTEST_SEGMENT: u32 = 1000;
 /// Recorded UDP flows of so many packets and so many a second are streams: calls and games.
@@ -71,10 +73,11 @@ struct Group {
     has_opening: bool,
     /// The receive window, in segments, if it was the limit.
     window: Option<u64>,
+    control: Control,
 }
 
 impl Group {
-    fn of(connection: &Connection) -> Self {
+    fn of(connection: &Connection, controls: &Controls) -> Self {
         let port = connection.server.port();
         let mut name = "tcp".to_owned();
         if port < WELL_KNOWN {
@@ -86,7 +89,7 @@ impl Group {
             size(connection)
         };
         let is_upload = connection.over[End::Client as usize];
-        if is_upload {
+        if is_upload || connection.bytes[0] > connection.bytes[1] {
             name += " upload";
         }
         if !connection.has_opening {
@@ -102,20 +105,25 @@ impl Group {
         if window.is_some() {
             name += " by window";
         }
+        let control = controls.of_connection(connection);
+        if control != controls.usual {
+            write!(name, " {}", control.name()).unwrap_or_default();
+        }
         Self {
             name,
             is_upload,
             window,
+            control,
             segment_len,
             ecn: connection.ecn,
             has_opening: connection.has_opening,
         }
     }
 
-    fn tcp(&self, setting: &Setting) -> String {
+    fn tcp(&self) -> String {
         let mut text = format!(
             "{{ preset = \"linux\", control = \"{}\", segment_len = {}",
-            setting.control.name(),
+            self.control.name(),
             self.segment_len
         );
         if self.segment_len > WITH_TIMESTAMPS {
@@ -126,7 +134,7 @@ impl Group {
                 .unwrap_or_default();
         }
         // BBR has no answer to marks.
-        let has_answer = !matches!(setting.control, Control::Bbr | Control::Bbr3);
+        let has_answer = !matches!(self.control, Control::Bbr | Control::Bbr3);
         if self.ecn && has_answer {
             text += ", ecn = true";
         }
@@ -168,8 +176,9 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
             Some(measured) => part_of(measured, setting.round_trip_part),
             None => unknown,
         };
+        let round_trip = round_trip.min(LONGEST_ROUND_TRIP);
         let line = line(connection, round_trip);
-        let list = list_of(&mut groups, Group::of(connection));
+        let list = list_of(&mut groups, Group::of(connection, &setting.controls));
         list.add(&line, Member::Connection(number));
     }
     let mut names = Vec::new();
@@ -181,7 +190,7 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
              to = \"{to}\"\nstart_jitter = \"{}\"\ntcp = {}\nconnections = [\n{}]\n",
             unused(&mut names, &group.name),
             setting.jitter,
-            group.tcp(setting),
+            group.tcp(),
             list.text
         )
         .unwrap_or_default();

@@ -13,7 +13,7 @@ use roundelay_trace::{
 
 use super::outputs::Comparing;
 use crate::anonymise::Strangers;
-use crate::applications::arguments::Control;
+use crate::applications::arguments::{ControlRule, Up, parse_control};
 use crate::outputs::Outputs;
 use crate::words::{parse_flow_by, parse_interface, parse_weight};
 
@@ -159,12 +159,24 @@ pub(crate) struct Compare {
           value_parser = parse_time)]
     pub(crate) round_trip: Option<Duration>,
 
-    /// With --react: congestion control of all senders, which no capture shows
-    #[arg(long, value_name = "NAME", requires = "react", default_value = "cubic")]
-    pub(crate) control: Control,
+    /// With --react: rate of the link that was captured, by which we judge whether senders wanted
+    /// more [default: the highest at which bytes left it in a second]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, requires = "react",
+          value_parser = parse_rate)]
+    pub(crate) captured_rate: Option<Rate>,
+
+    #[command(flatten)]
+    pub(crate) up: Up,
+
+    /// With --react: congestion control of senders: reno, cubic, bbr or bbr3 for all, or for those
+    /// that match, as in 'src port 8443 = bbr'. You can repeat it, and the first rule that matches
+    /// counts [default: bbr where a transfer shows it, else cubic]
+    #[arg(long, value_name = "NAME", requires = "react", value_parser = parse_control)]
+    pub(crate) control: Vec<ControlRule>,
 
     /// With --react: also try both ends of what no capture shows (congestion control cubic and bbr,
-    /// round trips as measured and half as long, unknown ones 5ms and 200ms), and say whether the
+    /// round trips as measured and half as long, unknown ones 5ms and 200ms, doubtful transfers as
+    /// written and without end), and say whether the
     /// verdict depends on it. Takes several times as long
     #[arg(long, requires = "react")]
     pub(crate) open: bool,

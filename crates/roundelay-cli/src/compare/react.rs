@@ -17,8 +17,8 @@ use roundelay_trace::{Comparison, DisciplineResult, Options, PacketSink};
 
 use super::arguments::Compare;
 use crate::anonymise::CAPTURE;
-use crate::applications::arguments::Control;
-use crate::applications::doubts::{Shares, question};
+use crate::applications::arguments::{Control, Controls, Up};
+use crate::applications::doubts::{Shares, question, question_of_idle_link};
 use crate::applications::read_capture;
 use crate::applications::scenario;
 use crate::applications::setting::Setting;
@@ -53,9 +53,12 @@ pub(super) fn applications(
         applications.name = CAPTURE.to_owned();
     }
     Ok(
-        match question(&applications, arguments.round_trip.is_some()) {
+        match question(&applications, arguments.round_trip.is_some(), &arguments.up) {
             Some(question) => Err(question),
-            None => Ok(applications),
+            None => match question_of_idle_link(&applications, options.rate) {
+                Some(question) => Err(question),
+                None => Ok(applications),
+            },
         },
     )
 }
@@ -111,22 +114,25 @@ pub(super) fn compare(
 /// Our assumptions where no capture shows what is true.
 #[derive(Debug, Clone)]
 struct Assumed {
-    control: Control,
+    controls: Controls,
     /// Round trip for connections that show none. None: the median of the measured ones.
     round_trip: Option<Duration>,
     /// Measured round trips are multiplied by this.
     round_trip_part: f64,
-    /// Whether applications were the limit where senders paced.
-    as_written: bool,
+    /// Which limit doubtful transfers had.
+    doubtful: Doubtful,
+    /// The link's other direction.
+    up: Up,
 }
 
 impl Assumed {
     fn of(arguments: &Compare) -> Self {
         Self {
-            control: arguments.control,
+            controls: Controls::of(&arguments.control),
             round_trip: arguments.round_trip,
             round_trip_part: 1.0,
-            as_written: false,
+            doubtful: Doubtful::AsRead,
+            up: arguments.up.clone(),
         }
     }
 
@@ -135,21 +141,30 @@ impl Assumed {
     fn ends(&self, applications: &Applications) -> Vec<(&'static str, &'static str, Self)> {
         let mut ends = Vec::new();
         for control in [Control::Cubic, Control::Bbr] {
-            if control != self.control {
-                let assumed = Self {
-                    control,
-                    ..self.clone()
-                };
+            if control != self.controls.usual {
+                let mut assumed = self.clone();
+                assumed.controls = Controls::all(control);
                 ends.push(("congestion control", control.name(), assumed));
             }
         }
-        let mut connections = applications.connections.iter();
-        if connections.any(|connection| !connection.writes_if_paced.is_empty()) {
+        let connections = &applications.connections;
+        let has_paced = connections
+            .iter()
+            .any(|connection| !connection.writes_if_paced.is_empty());
+        let has_written = connections
+            .iter()
+            .any(|connection| connection.writes_if_endless > 0);
+        for (is_there, value, doubtful) in [
+            (has_paced, "as written", Doubtful::Written),
+            (has_written, "without end", Doubtful::Endless),
+        ] {
             let assumed = Self {
-                as_written: true,
+                doubtful,
                 ..self.clone()
             };
-            ends.push(("paced transfers", "as written", assumed));
+            if is_there {
+                ends.push(("doubtful transfers", value, assumed));
+            }
         }
         let halved = Self {
             round_trip_part: 0.5,
@@ -168,6 +183,17 @@ impl Assumed {
         }
         ends
     }
+}
+
+/// The limit of transfers of which the capture does not tell it for sure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubtful {
+    /// As it was read.
+    AsRead,
+    /// The applications: they are lists of writes.
+    Written,
+    /// The network: they are without end.
+    Endless,
 }
 
 /// What is compared, whatever is assumed.
@@ -193,10 +219,12 @@ impl Case<'_> {
             replay,
             host,
         } = *self;
-        let written = assumed
-            .as_written
-            .then(|| applications.clone().limited_by_applications());
-        let applications = written.as_ref().unwrap_or(applications);
+        let other = match assumed.doubtful {
+            Doubtful::AsRead => None,
+            Doubtful::Written => Some(applications.clone().limited_by_applications()),
+            Doubtful::Endless => Some(applications.clone().limited_by_the_network()),
+        };
+        let applications = other.as_ref().unwrap_or(applications);
         let stage = Stage::new(assumed, arguments.seed, options, applications, host)?;
         let runs = Runs {
             seed: Some(arguments.seed),
@@ -266,7 +294,7 @@ impl Case<'_> {
         }
         let reaction = Reaction {
             replicas,
-            control: assumed.control.name(),
+            control: assumed.controls.name(&applications.connections),
             basis: basis(applications),
             replay: replay.clone(),
             open: Vec::new(),
@@ -297,8 +325,9 @@ impl<'a> Stage<'a> {
             rate: Some(options.rate),
             round_trip: assumed.round_trip,
             round_trip_part: assumed.round_trip_part,
-            control: assumed.control,
+            controls: assumed.controls.clone(),
             link: options.link,
+            up: assumed.up.clone(),
             seed,
             link_only: true,
             ..Setting::default()

@@ -23,6 +23,9 @@ const MOST_FLOWS: usize = 1_000_000;
 pub struct Options {
     /// The link rate.
     pub rate: Rate,
+    /// With senders that react: the rate of the link that was captured. None: what the capture
+    /// shows.
+    pub captured_rate: Option<Rate>,
     /// The disciplines to compare.
     pub specs: Vec<QueueSpec>,
     /// Trees of disciplines, listed after the disciplines.
@@ -135,6 +138,7 @@ impl Options {
         let link = LinkLayer::NONE;
         Self {
             rate,
+            captured_rate: None,
             specs,
             trees,
             buffer: None,

@@ -1,8 +1,25 @@
-//! The course of the link's traffic: bytes in each tenth of a second, and how many messages competed
-//! for those of TCP. What a message would have had if all had shared alike follows from it.
+//! The course of a direction's traffic: bytes in each tenth of a second, how many messages competed
+//! for those of TCP, and the bytes that have left the link. What a message would have had if all had
+//! shared alike follows from it, and so does the link's rate.
+//!
+//! In front of a queue, packets may come faster than the link carries them: a sender's slow start is
+//! many times as fast for a tenth of a second. So data leaves when its acknowledgement passes. An
+//! acknowledgement that repairs a loss tells of much data at once, which has left since the one
+//! before, so we spread its bytes over that time.
 
 /// Most tenths of a second kept apart: in a longer capture, two count as one, then four.
 const MOST: usize = 1 << 20;
+/// The longest time in which an acknowledged packet may have left, nanoseconds: a repair by a timeout
+/// takes longer, but then the link was not busy.
+const LONGEST_SPREAD: u64 = 1_000_000_000;
+/// A link's rate is its highest in this time, nanoseconds: acknowledgements that wait behind an upload
+/// come together, and so do those behind several losses.
+const RATED: u64 = 1_000_000_000;
+/// The part of its rate that a full link carries, and the wait that tells a queue, nanoseconds.
+const FULL: f64 = 0.9;
+const WAIT: u64 = 4_000_000;
+/// The time before an instant in which a link that has a queue is busy.
+const BEFORE: u64 = 200_000_000;
 
 /// Bytes and competitors over time.
 #[derive(Debug)]
@@ -11,6 +28,12 @@ pub(super) struct Course {
     bytes: Vec<u64>,
     /// Bytes of all packets, as long as they are on the link; in the end summed up.
     carried: Vec<u64>,
+    /// Bytes of all packets, when they have left the link.
+    left: Vec<f64>,
+    /// The least time to any receiver and back, microseconds.
+    least: Vec<u32>,
+    /// Segments sent again.
+    repairs: Vec<u64>,
     /// Changes of the number of messages that compete.
     changes: Vec<i64>,
     /// Bytes for each competitor, summed up.
@@ -24,6 +47,9 @@ impl Course {
             width,
             bytes: Vec::new(),
             carried: Vec::new(),
+            left: Vec::new(),
+            least: Vec::new(),
+            repairs: Vec::new(),
             changes: Vec::new(),
             shares: Vec::new(),
         }
@@ -41,17 +67,104 @@ impl Course {
         self.carried[window] += bytes;
     }
 
+    /// Bytes of packets that have left the link in this time.
+    pub(super) fn leave(&mut self, [since, now]: [u64; 2], bytes: u64) {
+        let last = self.window(now);
+        let since = since.max(now.saturating_sub(LONGEST_SPREAD));
+        let first = (since / self.width) as usize;
+        let part = bytes as f64 / (now - since).max(1) as f64;
+        for window in first..=last {
+            let begin = since.max(window as u64 * self.width);
+            let end = now.min((window as u64 + 1) * self.width);
+            self.left[window] += part * end.saturating_sub(begin).max(1) as f64;
+        }
+    }
+
+    /// A time to a receiver and back.
+    pub(super) fn measure(&mut self, now: u64, nanos: u64) {
+        let window = self.window(now);
+        let micros = u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
+        self.least[window] = self.least[window].min(micros);
+    }
+
+    /// A segment was sent again.
+    pub(super) fn repair(&mut self, now: u64) {
+        let window = self.window(now);
+        self.repairs[window] += 1;
+    }
+
+    /// How long, in nanoseconds, the link was full of TCP's data, which waited or was lost, while no
+    /// message explains why. `rate`: bits a second; `nearest`: the least time to any receiver.
+    pub(super) fn unexplained(&self, rate: f64, nearest: u64, explained: &[[u64; 2]]) -> u64 {
+        let mut is_explained = vec![false; self.bytes.len()];
+        for time in explained {
+            let [begin, end] = self.windows(*time);
+            is_explained[begin..end].fill(true);
+        }
+        let together = (RATED / self.width).max(1) as usize;
+        let full = FULL * rate * (together as u64 * self.width) as f64 / 8e9;
+        let waits = (nearest + WAIT + nearest / 8) / 1000;
+        let mut windows = 0;
+        for begin in (0..self.left.len()).step_by(together) {
+            let end = (begin + together).min(self.left.len());
+            let left: f64 = self.left[begin..end].iter().sum();
+            let of_tcp: u64 = self.bytes[begin..end].iter().sum();
+            let lost: u64 = self.repairs[begin..end].iter().sum();
+            let mut waiting = 0;
+            for least in &self.least[begin..end] {
+                waiting += usize::from(*least < u32::MAX && u64::from(*least) > waits);
+            }
+            let has_pressure = lost > 0 || waiting * 2 > together;
+            let is_full = left >= full && of_tcp as f64 * 2.0 > left;
+            if is_full && has_pressure && !is_explained[begin..end].contains(&true) {
+                windows += end - begin;
+            }
+        }
+        windows as u64 * self.width
+    }
+
+    /// The least time to any receiver and back at this time, nanoseconds.
+    pub(super) fn least(&self, now: u64) -> Option<u64> {
+        match self.least.get((now / self.width) as usize) {
+            Some(micros) if *micros < u32::MAX => Some(u64::from(*micros) * 1000),
+            _ => None,
+        }
+    }
+
+    /// Bits a second that left the link just before this time.
+    pub(super) fn load_before(&self, now: u64) -> f64 {
+        let [begin, end] = self.windows([now.saturating_sub(BEFORE), now]);
+        let bytes: f64 = self.left[begin..end].iter().sum();
+        bytes * 8e9 / ((end - begin).max(1) as f64 * self.width as f64)
+    }
+
+    /// The highest rate at which bytes left in a time of [`RATED`], bits a second. It is no higher than
+    /// that at which they came: where packets pass the capture point behind the queue, that is the
+    /// link's.
+    pub(super) fn rate(&self) -> f64 {
+        let together = (RATED / self.width).max(1) as usize;
+        let carried: Vec<f64> = self.carried.iter().map(|bytes| *bytes as f64).collect();
+        let most = most_together(&self.left, together).min(most_together(&carried, together));
+        most * 8e9 / (together as u64 * self.width) as f64
+    }
+
     /// The window of a time, which has room.
     fn window(&mut self, now: u64) -> usize {
         while (now / self.width) as usize >= MOST {
             self.bytes = merged(&self.bytes);
             self.carried = merged(&self.carried);
+            self.left = merged(&self.left);
+            self.least = least_of_pairs(&self.least);
+            self.repairs = merged(&self.repairs);
             self.width *= 2;
         }
         let window = (now / self.width) as usize;
         if self.bytes.len() <= window {
             self.bytes.resize(window + 1, 0);
             self.carried.resize(window + 1, 0);
+            self.left.resize(window + 1, 0.0);
+            self.least.resize(window + 1, u32::MAX);
+            self.repairs.resize(window + 1, 0);
         }
         window
     }
@@ -108,10 +221,33 @@ impl Course {
 }
 
 /// Two windows as one.
-fn merged(windows: &[u64]) -> Vec<u64> {
+fn merged<T: Copy + std::iter::Sum<T>>(windows: &[T]) -> Vec<T> {
     let mut merged = Vec::with_capacity(windows.len().div_ceil(2));
     for pair in windows.chunks(2) {
-        merged.push(pair.iter().sum());
+        merged.push(pair.iter().copied().sum());
+    }
+    merged
+}
+
+/// The largest sum of so many windows in a row.
+fn most_together(windows: &[f64], together: usize) -> f64 {
+    let mut sum = 0.0;
+    let mut most: f64 = 0.0;
+    for (number, value) in windows.iter().enumerate() {
+        sum += value;
+        if number >= together {
+            sum -= windows[number - together];
+        }
+        most = most.max(sum);
+    }
+    most
+}
+
+/// Two windows as one, with the least of both.
+fn least_of_pairs(windows: &[u32]) -> Vec<u32> {
+    let mut merged = Vec::with_capacity(windows.len().div_ceil(2));
+    for pair in windows.chunks(2) {
+        merged.push(pair.iter().copied().min().unwrap_or(u32::MAX));
     }
     merged
 }
@@ -143,6 +279,27 @@ mod tests {
         course.close();
         assert_eq!(course.load([500_000_000, 3_500_000_000]), 12_000.0);
         assert_eq!(course.load([500_000_000, 1_500_000_000]), 0.0, "none");
+    }
+
+    /// An acknowledgement that repairs a loss tells of data that has left since the one before.
+    #[test]
+    fn the_rate_is_that_of_what_leaves() {
+        let second = 1_000_000_000;
+        let mut course = Course::new(second / 10);
+        for window in 0..7 {
+            course.carry(window * second, 5000);
+        }
+        course.leave([0, second], 1000);
+        course.leave([second, second + 1], 1000);
+        course.leave([second * 5, second * 6], 3000);
+        assert!(
+            (course.rate() - 24_000.0).abs() < 100.0,
+            "{}",
+            course.rate()
+        );
+        course.measure(second, 7000);
+        course.measure(second, 9000);
+        assert_eq!((course.least(second), course.least(0)), (Some(7000), None));
     }
 
     #[test]

@@ -10,9 +10,10 @@ use std::net::SocketAddr;
 
 use roundelay::{Duration, Ecn};
 
+use super::control::Seen;
 use super::course::Course;
-use super::limit::{Evidence, FIRST_WINDOW, Heard, Limit, Surroundings, has_heard};
-use super::{Close, Connection, End, Message, Window};
+use super::limit::{BUSY, Evidence, FIRST_WINDOW, Heard, Limit, Surroundings, has_heard};
+use super::{Close, Connection, End, Heading, Message, WayBack, Ways, Window};
 use crate::headers::TcpSegment;
 
 /// A packet that comes within this time of when an acknowledgement allowed it was allowed by it.
@@ -25,6 +26,8 @@ const UNKNOWN_ROUND_TRIP: u64 = 100_000_000;
 const PIECE: u64 = 10_000_000;
 /// A message that goes on in the last part of the capture may have wanted more.
 const LAST_PART: u64 = 200_000_000;
+/// A message that lasts longer than this loads its direction, nanoseconds.
+const LONG_MESSAGE: u64 = 5_000_000_000;
 /// Most segments whose acknowledgements are awaited: more are in flight on no path.
 const MOST_OUTSTANDING: usize = 65_536;
 /// Acknowledgements kept: those of a second, and as many as move no figure in a faster flow.
@@ -38,6 +41,9 @@ const WELL_KNOWN: u16 = 1024;
 const SEGMENT: u32 = 1460;
 /// The largest shift of windows (RFC 7323, section 2.3).
 const MOST_SHIFT: u8 = 14;
+/// A write of no more bytes while the other end sends much is of the protocol and no request: HTTP/2
+/// tells its windows in 13 bytes, and TLS adds 22.
+const MOST_OF_PROTOCOL: u64 = 64;
 /// Round trips kept to find the smallest of the last ones.
 const RECENT: usize = 4;
 
@@ -54,19 +60,30 @@ struct Side {
     /// When its last data and the last acknowledgement for it passed.
     data_at: u64,
     acknowledged_at: u64,
+    /// When an acknowledgement last told of new bytes.
+    advanced_at: u64,
+    /// Bytes of the last data packet that are no data.
+    header: u64,
+    /// Bytes of its protocol's writes, which go with its next message.
+    protocol: u64,
     /// The last acknowledgements for it, further ones included.
     heard: Heard,
     /// Data on its way: its last byte and its time. What ends here or before was sent again.
     outstanding: VecDeque<(u64, u64)>,
     again_until: u64,
-    /// Times from the capture point to this end and back: the smallest, and the last ones.
+    /// Times from the capture point to this end and back: the smallest, when that was, whether the
+    /// handshake tells one, and the last ones.
     round_trip: Option<u64>,
+    least_at: u64,
+    has_handshake: bool,
     recent: VecDeque<u64>,
-    /// The smallest time until it echoed the other end's clock.
+    /// The smallest time until it echoed the other end's clock, and the last such times.
     echo: Option<u64>,
+    recent_echoes: VecDeque<u64>,
     /// Values of its own clock that the other end has not echoed, each with the first packet that
-    /// had it.
+    /// had it. The newest value, which later packets may have too, after its echo.
     ticks: VecDeque<(u32, u64)>,
+    newest_tick: Option<u32>,
     /// When it had heard of the other end.
     opened_at: Option<u64>,
     longest: u32,
@@ -76,12 +93,37 @@ struct Side {
 }
 
 impl Side {
-    fn sample(&mut self, nanos: u64) {
-        self.round_trip = Some(self.round_trip.map_or(nanos, |least| least.min(nanos)));
+    fn sample(&mut self, nanos: u64, now: u64) {
+        if nanos < self.round_trip.unwrap_or(u64::MAX) {
+            self.round_trip = Some(nanos);
+            self.least_at = now;
+        }
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
         self.recent.push_back(nanos);
+    }
+
+    /// A time until this end echoed the other end's clock.
+    fn hear_echo(&mut self, since: Option<u64>, now: u64) {
+        let Some(nanos) = since else {
+            return;
+        };
+        if nanos < self.least().unwrap_or(u64::MAX) {
+            self.least_at = now;
+        }
+        self.echo = Some(nanos.min(self.echo.unwrap_or(nanos)));
+        if self.recent_echoes.len() == RECENT {
+            self.recent_echoes.pop_front();
+        }
+        self.recent_echoes.push_back(nanos);
+    }
+
+    /// The present time from the capture point to this end and back, with what its data waits on the
+    /// way.
+    fn round_trip_with_wait(&self) -> u64 {
+        let echoed = self.recent_echoes.iter().min().copied().unwrap_or(0);
+        self.round_trip_to_capture().max(echoed)
     }
 
     /// The present time from the capture point to this end and back.
@@ -124,10 +166,12 @@ impl Side {
 
     /// A packet of this end has a value of its clock.
     fn tick(&mut self, value: u32, now: u64) {
-        let last = self.ticks.back();
-        if last.is_some_and(|(last, _)| value.wrapping_sub(*last) as i32 <= 0) {
+        if let Some(newest) = self.newest_tick
+            && value.wrapping_sub(newest) as i32 <= 0
+        {
             return;
         }
+        self.newest_tick = Some(value);
         self.ticks.push_back((value, now));
         if self.ticks.len() > MOST_TICKS {
             self.ticks.pop_front();
@@ -170,6 +214,8 @@ struct Said {
     began_at: u64,
     ended_at: u64,
     packets: u64,
+    /// When the first window was sent.
+    first_window_at: u64,
     /// Of packets behind the first window.
     evidence: Option<Box<Evidence>>,
 }
@@ -266,9 +312,17 @@ impl Dialogue {
         self.close.is_some()
     }
 
-    /// Reads a packet of an end.
-    pub(super) fn hear(&mut self, by: End, segment: &TcpSegment, ecn: Ecn, now: u64) {
+    /// Reads a packet of an end, and tells the courses of both directions what has left the link.
+    pub(super) fn hear(
+        &mut self,
+        by: End,
+        segment: &TcpSegment,
+        packet: Heading,
+        courses: &mut [Course; 2],
+    ) {
+        let Heading { ecn, len, now } = packet;
         self.sides[by as usize].seen = true;
+        self.leave(by, segment, packet, courses);
         if segment.is_syn {
             self.open(by, segment, now);
         } else if self.sides[by as usize].base.is_none() {
@@ -277,18 +331,45 @@ impl Dialogue {
         if let Some([value, echo]) = segment.timestamps {
             self.sides[by as usize].tick(value, now);
             let since = self.sides[by.other() as usize].since_tick(echo, now);
-            let known = &mut self.sides[by as usize].echo;
-            *known = [*known, since].into_iter().flatten().min();
+            self.sides[by as usize].hear_echo(since, now);
+            if let (Some(since), Some(evidence)) = (since, self.evidence(by)) {
+                evidence.count_echo(now, since);
+            }
         }
         if segment.is_ack {
-            self.acknowledge(by, segment, now);
+            self.acknowledge(by, segment, now, courses);
         }
         if segment.len > 0 && !segment.is_syn {
             self.ecn |= ecn != Ecn::NotCapable;
-            self.send(by, segment, now);
+            self.sides[by as usize].header = len.saturating_sub(segment.len).into();
+            self.send(by, segment, now, courses);
         }
         if segment.is_fin || segment.is_reset {
             self.close_by(by, segment.is_reset, now);
+        }
+    }
+
+    /// What has left the link: data when it is acknowledged, all else when it passes.
+    fn leave(&self, by: End, segment: &TcpSegment, packet: Heading, courses: &mut [Course; 2]) {
+        let Heading { len, now, .. } = packet;
+        let own = &self.sides[by as usize];
+        let other = &self.sides[by.other() as usize];
+        if segment.len == 0 || !other.seen {
+            courses[usize::from(!own.over)].leave([now, now], len.into());
+        }
+        if !segment.is_ack || !other.seen {
+            return;
+        }
+        let position = other.position(segment.acknowledgement, other.acknowledged);
+        let bytes = position.min(other.next).saturating_sub(other.acknowledged);
+        let sent_at = match other.outstanding.front() {
+            Some((_, at)) => *at,
+            None => now,
+        };
+        let since = other.advanced_at.max(sent_at).min(now);
+        let headers = bytes.div_ceil(other.longest.max(1).into()) * other.header;
+        if bytes > 0 {
+            courses[usize::from(!other.over)].leave([since, now], bytes + headers);
         }
     }
 
@@ -317,17 +398,19 @@ impl Dialogue {
         if by == End::Server && !is_again {
             self.sides[1].opened_at = Some(now);
             if self.has_opening && self.sides[0].seen {
-                self.sides[1].sample(now.saturating_sub(self.start));
+                self.sides[1].sample(now.saturating_sub(self.start), now);
+                self.sides[1].has_handshake = true;
             }
         }
         if is_again {
             self.sides[1].recent.clear();
             self.sides[1].round_trip = None;
+            self.sides[1].has_handshake = false;
         }
     }
 
     /// An acknowledgement by an end for the other end's data.
-    fn acknowledge(&mut self, by: End, segment: &TcpSegment, now: u64) {
+    fn acknowledge(&mut self, by: End, segment: &TcpSegment, now: u64, courses: &mut [Course; 2]) {
         let number = segment.acknowledgement;
         let window = self.window(by, segment);
         self.open_client(by, now);
@@ -348,6 +431,7 @@ impl Dialogue {
             return;
         }
         other.acknowledged = position;
+        other.advanced_at = now;
         let mut sample = None;
         while let Some(&(end, at)) = other.outstanding.front()
             && end <= position
@@ -358,7 +442,8 @@ impl Dialogue {
             }
         }
         if let Some(sample) = sample {
-            self.sides[by as usize].sample(sample);
+            self.sides[by as usize].sample(sample, now);
+            courses[self.way_of(by.other())].measure(now, sample);
             if let Some(evidence) = self.evidence(by.other()) {
                 evidence.count_round_trip(now, sample);
             }
@@ -392,7 +477,8 @@ impl Dialogue {
         if by == End::Client && client.opened_at.is_none() {
             client.opened_at = Some(now);
             if let Some(server) = server {
-                client.sample(now.saturating_sub(server));
+                client.sample(now.saturating_sub(server), now);
+                client.has_handshake = true;
             }
         }
     }
@@ -408,7 +494,7 @@ impl Dialogue {
     }
 
     /// Data of an end.
-    fn send(&mut self, by: End, segment: &TcpSegment, now: u64) {
+    fn send(&mut self, by: End, segment: &TcpSegment, now: u64, courses: &mut [Course; 2]) {
         let side = &mut self.sides[by as usize];
         side.longest = side.longest.max(segment.len);
         let start = side.position(segment.sequence, side.next);
@@ -420,13 +506,20 @@ impl Dialogue {
                 side.data_at = now;
             }
             side.again_until = side.again_until.max(end);
-            if let Some(evidence) = self.evidence(by) {
-                evidence.count_retransmission();
+            if !self.is_out_of_order(by, end, now) {
+                courses[self.way_of(by)].repair(now);
+                if let Some(evidence) = self.evidence(by) {
+                    evidence.count_retransmission(now);
+                }
             }
             return;
         }
         let bytes = end - side.next;
-        self.say(by, bytes, now);
+        if self.is_of_protocol(by, bytes) {
+            self.sides[by as usize].protocol += bytes;
+        } else {
+            self.say(by, bytes, now);
+        }
         let side = &mut self.sides[by as usize];
         side.next = end;
         side.data_at = now;
@@ -436,10 +529,24 @@ impl Dialogue {
         }
     }
 
+    /// Whether a segment of old data comes so soon behind newer data that nobody can have asked for
+    /// it: packets changed places.
+    fn is_out_of_order(&self, by: End, end: u64, now: u64) -> bool {
+        let outstanding = &self.sides[by as usize].outstanding;
+        let newer = outstanding.partition_point(|(newer, _)| *newer < end);
+        let Some((_, passed_at)) = outstanding.get(newer) else {
+            return false;
+        };
+        let least = self.sides[by.other() as usize].least().unwrap_or(0);
+        now.saturating_sub(*passed_at) < least / 2
+    }
+
     /// New bytes of an end: of the message that it is writing, or of a new one.
     fn say(&mut self, by: End, bytes: u64, now: u64) {
         let side = &self.sides[by as usize];
         let round_trip = side.round_trip_to_capture();
+        let to_receiver = self.sides[by.other() as usize].round_trip_with_wait();
+        let with_wait = side.round_trip_with_wait() + to_receiver;
         let is_clocked = side.is_clocked(now);
         let is_distance_known = side.clock().is_some();
         let opened_at = side.opened_at.unwrap_or(now);
@@ -447,16 +554,20 @@ impl Dialogue {
         let since_data = now.saturating_sub(side.data_at);
         let has_outstanding = side.next > side.acknowledged;
         if let Some(said) = self.said.last_mut().filter(|said| said.by == by) {
-            // An end that has sent much without a pause may be far away.
-            let round_trip = if is_distance_known || said.packets <= FIRST_WINDOW {
-                round_trip
-            } else {
-                UNKNOWN_ROUND_TRIP
+            // An end that has sent much without a pause may be far away. A sender that paces has
+            // something outstanding in each round trip, but not all the time.
+            let round_trip = match said.packets {
+                0..=FIRST_WINDOW => round_trip,
+                _ if is_distance_known => with_wait,
+                _ => with_wait.max(UNKNOWN_ROUND_TRIP),
             };
             let is_free = !has_outstanding && since_acknowledgement > round_trip + PAUSE;
             if !is_free || since_data <= PAUSE {
                 said.packets += 1;
                 said.ended_at = now;
+                if said.packets <= FIRST_WINDOW {
+                    said.first_window_at = now;
+                }
                 if said.packets > FIRST_WINDOW {
                     let evidence = said.evidence.get_or_insert_default();
                     if side.seen {
@@ -493,6 +604,7 @@ impl Dialogue {
             }
         }
         self.note_overlap(by, now);
+        let bytes = bytes + std::mem::take(&mut self.sides[by as usize].protocol);
         let after_other = self.since_other(by, now);
         let own = self.said.iter().rfind(|said| said.by == by);
         let own = own.map_or(opened_at, |said| said.write_at);
@@ -510,8 +622,19 @@ impl Dialogue {
             began_at: now,
             ended_at: now,
             packets: 1,
+            first_window_at: now,
             evidence: None,
         });
+    }
+
+    /// Whether an end's write while the other one sends much belongs to the protocol, so that the
+    /// other end's message goes on.
+    fn is_of_protocol(&self, by: End, bytes: u64) -> bool {
+        let Some(said) = self.said.last() else {
+            return false;
+        };
+        let is_amid = said.by != by && said.packets > FIRST_WINDOW;
+        bytes <= MOST_OF_PROTOCOL && is_amid && !self.has_acknowledged_all(by)
     }
 
     /// Counts an overlap if the end begins a message while data for it is under way, because then
@@ -567,37 +690,71 @@ impl Dialogue {
         least
     }
 
+    /// Whether the least time to each end was that of an empty link: it was measured by the
+    /// connection's own handshake or data, while the link to that end had room, or while somebody
+    /// else beyond the link was as near as the nearest of all.
+    fn is_quiet(&self, ways: &Ways) -> [bool; 2] {
+        End::BOTH.map(|end| {
+            let side = &self.sides[end as usize];
+            let way = self.way_of(end.other());
+            let course = &ways.courses[way];
+            let has_room = course.load_before(side.least_at) < BUSY * ways.rates[way];
+            let nearest = course.least(side.least_at);
+            let is_alike = matches!(nearest, Some(nearest) if nearest * 2 < ways.nearest[way] * 3);
+            side.least().is_some() && (has_room || is_alike)
+        })
+    }
+
     /// Addresses of both ends.
     pub(super) const fn ends(&self) -> [SocketAddr; 2] {
         self.ends
     }
 
-    /// Tells the link's course of messages whose data waited there.
-    pub(super) fn compete(&self, bases: [u64; 2], course: &mut Course) {
+    /// The direction in which an end's data goes: 0 is the link's.
+    pub(super) const fn way_of(&self, by: End) -> usize {
+        !self.sides[by as usize].over as usize
+    }
+
+    /// Tells the courses of messages whose data waited there.
+    pub(super) fn compete(&self, bases: [u64; 2], courses: &mut [Course; 2]) {
         for said in &self.said {
-            let base = bases[said.by.other() as usize];
-            let evidence = said.evidence.as_ref();
-            let is_waiting = evidence.is_some_and(|evidence| evidence.is_waiting(base));
-            if is_waiting && self.sides[said.by as usize].over {
-                course.compete([said.began_at, said.ended_at]);
+            let ways = [bases[said.by as usize], bases[said.by.other() as usize]];
+            if let Some(evidence) = &said.evidence
+                && evidence.is_waiting(ways)
+            {
+                courses[self.way_of(said.by)].compete([said.began_at, said.ended_at]);
             }
         }
     }
 
-    /// What limited a message. `bases`: the least round trips to both ends; `fastest`: the link's
-    /// rate in bits a second.
-    fn limit(&self, said: &Said, bases: [u64; 2], course: &Course, fastest: f64) -> Limit {
+    /// What a message's limit depends on beside its own packets. `bases`: the least round trips to
+    /// both ends.
+    fn surroundings(&self, said: &Said, bases: [u64; 2], ways: &Ways) -> Surroundings {
         let time = [said.began_at, said.ended_at];
-        let fair = course.fair(time);
-        let is_over = self.sides[said.by as usize].over && fair > 0.0;
-        said.limit(Surroundings {
+        let way = self.way_of(said.by);
+        let fair = ways.courses[way].fair(time);
+        Surroundings {
             to_receiver: bases[said.by.other() as usize],
             to_sender: bases[said.by as usize],
             // A clock that was set back makes no time negative.
             lasted: said.ended_at.saturating_sub(said.began_at),
-            share: is_over.then(|| said.bytes() as f64 / fair),
-            load: course.load(time) / fastest,
-        })
+            first_window: said.first_window_at.saturating_sub(said.began_at),
+            share: (fair > 0.0).then(|| said.bytes() as f64 / fair),
+            load: ways.courses[way].load(time) / ways.rates[way].max(1.0),
+        }
+    }
+
+    /// Writes of the protocol behind an end's last message go with that.
+    fn end_protocols(&mut self) {
+        for by in End::BOTH {
+            let bytes = std::mem::take(&mut self.sides[by as usize].protocol);
+            let last = self.said.iter_mut().rfind(|said| said.by == by);
+            match last.and_then(|said| said.writes.last_mut()) {
+                Some(write) => write.bytes += bytes,
+                None if bytes > 0 => self.say(by, bytes, self.sides[by as usize].data_at),
+                None => {}
+            }
+        }
     }
 
     /// The server is the end that sends more, if the connection began before the capture and no port
@@ -619,24 +776,19 @@ impl Dialogue {
     }
 
     /// The connection at the end of the capture. `bases`: the least round trips to both ends.
-    pub(super) fn finish(
-        mut self,
-        last: u64,
-        bases: [u64; 2],
-        course: &Course,
-        fastest: f64,
-    ) -> Connection {
+    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], ways: &Ways) -> Connection {
+        self.end_protocols();
         let least = self.least();
         let mut limits = Vec::with_capacity(self.said.len());
         for said in &self.said {
-            limits.push(self.limit(said, bases, course, fastest));
+            limits.push(said.limit(self.surroundings(said, bases, ways)));
         }
         // Of what its sender did not end, nobody knows how much it would have been.
-        if self.is_cut(last)
-            && let Some(limit @ Limit::Paced { is_busy: false }) = limits.last_mut()
-        {
+        let is_cut = self.is_cut(last);
+        if is_cut && let Some(limit @ Limit::Paced { is_busy: false }) = limits.last_mut() {
             *limit = Limit::Application { is_in_step: true };
         }
+        let may_be_endless = is_cut && self.may_have_wanted_more(bases, ways);
         let is_turned = self.turn();
         let limited = self.limited(&limits);
         let round_trips = if is_turned {
@@ -644,8 +796,11 @@ impl Dialogue {
         } else {
             least
         };
+        let is_quiet = self.is_quiet(ways);
+        let control = self.control(&limits);
         let concurrent = self.overlaps >= 2 && self.overlaps * 10 >= self.said.len() as u64;
         let endless = self.is_endless(last, limits.last().copied());
+        let is_held = matches!(limits.last(), Some(limit) if limit.is_network());
         let window = self.limiting_window(&limits);
         let messages = self.messages(concurrent, &limits);
         let mut writes_if_paced = Vec::new();
@@ -653,6 +808,13 @@ impl Dialogue {
             *limit = Limit::Application { is_in_step: true };
             writes_if_paced = self.messages(concurrent, &limits);
             writes_if_paced.drain(..messages.len() - 1);
+        }
+        let mut writes_if_endless = 0;
+        if may_be_endless
+            && let (Some(limit), Some(said)) = (limits.last(), self.said.last())
+            && let Limit::Application { is_in_step } = limit
+        {
+            writes_if_endless = said.writes(*is_in_step).len();
         }
         let [client, server] = self.sides;
         Connection {
@@ -666,6 +828,8 @@ impl Dialogue {
             seen: [client.seen, server.seen],
             over: [client.over, server.over],
             round_trips: round_trips.map(|least| least.map(Duration::from_nanos)),
+            is_quiet,
+            has_handshake: [client.has_handshake, server.has_handshake],
             segment_len: [client.longest, server.longest],
             ecn: self.ecn,
             bytes: [client.next, server.next],
@@ -675,6 +839,9 @@ impl Dialogue {
             concurrent,
             endless,
             writes_if_paced,
+            writes_if_endless,
+            control,
+            is_held,
             window,
         }
     }
@@ -730,6 +897,63 @@ impl Dialogue {
             }
         }
         limited
+    }
+
+    /// The congestion control that the messages show which the network held back.
+    fn control(&self, limits: &[Limit]) -> Option<Seen> {
+        for (said, limit) in self.said.iter().zip(limits) {
+            let segment = self.sides[said.by as usize].longest.min(SEGMENT).into();
+            if limit.is_network()
+                && let Some(evidence) = &said.evidence
+                && let Some(seen) = evidence.control(segment)
+            {
+                return Some(seen);
+            }
+        }
+        None
+    }
+
+    /// Whether the last message waited so long that it may have wanted more, whatever its limit is
+    /// taken for.
+    fn may_have_wanted_more(&self, bases: [u64; 2], ways: &Ways) -> bool {
+        let Some(said) = self.said.last() else {
+            return false;
+        };
+        let around = self.surroundings(said, bases, ways);
+        match &said.evidence {
+            Some(evidence) => evidence.is_doubtful(around),
+            None => false,
+        }
+    }
+
+    /// Tells what the other direction's messages show of it.
+    pub(super) fn tell_of_way_back(&self, bases: [u64; 2], ways: &Ways, back: &mut WayBack) {
+        for said in &self.said {
+            let Some(evidence) = said.evidence.as_ref().filter(|_| self.way_of(said.by) == 1)
+            else {
+                continue;
+            };
+            let around = self.surroundings(said, bases, ways);
+            let limit = said.limit(around);
+            let wait = Duration::from_nanos(evidence.wait_of_sender(around.to_sender));
+            let is_unclear = matches!(limit, Limit::Application { is_in_step: true });
+            if limit.is_network() {
+                back.wait = back.wait.max(Some(wait));
+            } else if is_unclear && around.lasted > LONG_MESSAGE {
+                back.unclear += said.bytes();
+            }
+        }
+    }
+
+    /// The times of messages that say why the link was busy: all that are no list of writes.
+    pub(super) fn explain(&self, bases: [u64; 2], ways: &Ways, explained: &mut Vec<[u64; 2]>) {
+        for said in &self.said {
+            let limit = said.limit(self.surroundings(said, bases, ways));
+            let is_written = matches!(limit, Limit::Application { .. });
+            if self.way_of(said.by) == 0 && !is_written {
+                explained.push([said.began_at, said.ended_at]);
+            }
+        }
     }
 
     /// Whether the last message was ended from outside: by the other end, or by the capture's.

@@ -6,14 +6,20 @@
 //! acknowledgements may also be those of an application with a regular clock of its own. A sender
 //! that wants more shows it: its data waits in a queue, is lost, or its flight grows.
 //!
-//! Senders that pace (BBR) follow no acknowledgement. One whose data meets a queue nearly all the
-//! time while the link is busy, and that has about its fair share of the link, is taken for one that
-//! wanted more; but an application that happens to need this share looks the same, so the answer is
-//! uncertain. A file of a few round trips has less than its share, because its sender has just begun.
-//! Calls, games and chat beside a long queue wait as long, but they have next to nothing of the link,
-//! in small packets.
+//! Senders that pace (BBR, and CUBIC of newer kernels) follow no acknowledgement. One whose data meets
+//! a queue nearly all the time while the link is busy, and that has about its fair share of the link,
+//! is taken for one that wanted more; but an application that happens to need this share looks the
+//! same, so the answer is uncertain. A sender that loses, or one of a file of a few round trips, may
+//! have less than its share. Calls, games and chat beside a long queue wait as long, but they have
+//! next to nothing of the link, in small packets.
+//!
+//! An answer whose data was there at once shows it by its first window, which its sender does not have
+//! to wait for, and by full packets. Slow start or a window then spread it over round trips in which
+//! nothing waits. That is one message, and no list of writes.
 
 use std::collections::VecDeque;
+
+use super::control::{Flight, ROUND, Seen};
 
 /// Windows around the time at which a packet was allowed, in which its acknowledgement is looked
 /// for: nanoseconds before and after. Hosts answer within microseconds, busy ones or those behind a
@@ -44,8 +50,6 @@ const NEAREST: u64 = 3_100_000;
 const STEP: u64 = 5_309_000;
 /// One in so many packets is held against chance.
 const SAMPLED: u64 = 4;
-/// Least round trips are taken over this time: an acknowledgement alone may be delayed.
-pub(super) const ROUND: u64 = 100_000_000;
 /// Distances that are tried where nothing else tells that of the sender: how many, and the step
 /// between them.
 const FARTHEST: usize = 1024;
@@ -63,12 +67,14 @@ const NEARLY_ALWAYS: f64 = 2.0 / 3.0;
 const FAIR: f64 = 0.75;
 /// Round trips, queue and all, after which a sender has had the time to come to its share.
 const BRIEF: u64 = 10;
-/// The part of a fair share that such a sender has at least, and the part of its packets that are
-/// full: all but the last ones.
-const BRIEFLY_FAIR: f64 = 1.0 / 3.0;
+/// A message that is shorter than this is no stream, nanoseconds.
+const SHORT: u64 = 2_000_000_000;
+/// The part of a fair share that a sender has at least if it has just begun or loses, and the part of
+/// its packets that are full: all but the last ones.
+const SOME_SHARE: f64 = 1.0 / 3.0;
 const NEARLY_ALL_FULL: f64 = 0.9;
 /// The part of the link's rate that is used while data waits there, and not elsewhere.
-const BUSY: f64 = 2.0 / 3.0;
+pub(super) const BUSY: f64 = 2.0 / 3.0;
 /// One packet lost of so many is more than noise.
 const FEW_LOST: u64 = 2000;
 
@@ -104,6 +110,11 @@ pub(super) struct Evidence {
     /// The least time to the receiver and back in each tenth of a second, microseconds.
     rounds: Vec<u32>,
     round: u64,
+    /// The same to the sender and back, by the echoes in its packets: a queue between the sender and
+    /// the capture point shows there.
+    echoes: Echoes,
+    /// What was outstanding over time.
+    flight: Flight,
     /// Packets that follow an acknowledgement at each distance, if that is not known, and how many
     /// packets were tried. Distances farther than any acknowledgement was are not there.
     distances: Vec<u16>,
@@ -115,15 +126,47 @@ pub(super) struct Evidence {
     window: u64,
 }
 
+/// The least time in which a sender's packets echoed the other end's clock, in each tenth of a second.
+/// A packet echoes what its sender heard before, so the time is too long by as much as packets lie
+/// apart.
+#[derive(Debug, Default)]
+struct Echoes {
+    /// Microseconds, less the distance of packets.
+    rounds: Vec<u32>,
+    round: u64,
+    least: u64,
+    count: u64,
+}
+
+impl Echoes {
+    fn count(&mut self, now: u64, nanos: u64) {
+        if now / ROUND != self.round {
+            self.end_round();
+            (self.round, self.least, self.count) = (now / ROUND, u64::MAX, 0);
+        }
+        self.least = self.least.min(nanos);
+        self.count += 1;
+    }
+
+    fn end_round(&mut self) {
+        if let Some(apart) = ROUND.checked_div(self.count) {
+            let least = self.least.saturating_sub(apart);
+            self.rounds
+                .push(u32::try_from(least / 1000).unwrap_or(u32::MAX));
+        }
+    }
+}
+
 /// What a message's verdict depends on beside its own packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings {
     /// The least time to the receiver and back, nanoseconds.
     pub(super) to_receiver: u64,
-    /// The least time to the sender and back, and from the message's first packet to its last,
-    /// nanoseconds.
+    /// The least time to the sender and back, and from the message's first packet to its last, and
+    /// to the last one of its first window, nanoseconds.
     pub(super) to_sender: u64,
     pub(super) lasted: u64,
+    pub(super) first_window: u64,
     /// Its bytes as a part of what it would have had if all that wanted more had shared alike.
     pub(super) share: Option<f64>,
     /// All traffic over the link at that time, as a part of its rate.
@@ -133,7 +176,7 @@ pub(super) struct Surroundings {
 /// What limited a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// Too short to tell.
+    /// Too short to tell, or its sender had just begun: slow start or a window spread it.
     Unknown,
     /// The network: the sender filled its window.
     Network,
@@ -190,6 +233,7 @@ impl Evidence {
             if let Some((most, _)) = self.octaves.last_mut() {
                 *most = flight.max(*most);
             }
+            self.flight.count(now, flight);
         }
     }
 
@@ -289,7 +333,8 @@ impl Evidence {
     }
 
     /// Data that was sent again.
-    pub(super) fn count_retransmission(&mut self) {
+    pub(super) fn count_retransmission(&mut self, now: u64) {
+        self.flight.lose(now);
         if let Some((_, again)) = self.octaves.last_mut() {
             *again += 1;
         }
@@ -304,6 +349,18 @@ impl Evidence {
             _ => self.rounds.push(micros),
         }
         self.round = round;
+    }
+
+    /// A time until the sender echoed the other end's clock.
+    pub(super) fn count_echo(&mut self, now: u64, nanos: u64) {
+        self.echoes.count(now, nanos);
+    }
+
+    /// The longest wait between the sender and the capture point, nanoseconds, but for the longest two
+    /// in a hundred.
+    pub(super) fn wait_of_sender(&self, to_sender: u64) -> u64 {
+        let longest = quantile(&self.echoes.rounds, 98, 100).unwrap_or(0);
+        (u64::from(longest) * 1000).saturating_sub(to_sender)
     }
 
     /// The distance from the acknowledgements at which nearly all packets follow one, nanoseconds, if
@@ -330,6 +387,11 @@ impl Evidence {
         (is_clear && is_alone).then_some(middle)
     }
 
+    /// The congestion control that the message shows. `segment`: bytes of a full one.
+    pub(super) fn control(&self, segment: u64) -> Option<Seen> {
+        self.flight.seen(segment)
+    }
+
     /// What limited the message.
     pub(super) fn limit(&self, around: Surroundings) -> Limit {
         if self.packets < TELLING {
@@ -341,19 +403,19 @@ impl Evidence {
         if self.full_window().is_some() {
             return Limit::Receiver;
         }
-        let has_pressure = self.has_pressure(around.to_receiver);
+        let has_pressure = self.has_pressure(around);
         if self.is_clocked() && has_pressure {
             return Limit::Network;
         }
         let is_busy = around.load >= BUSY;
-        let waits = self.waits(around.to_receiver, [LONG_WAIT, 8]);
-        let is_fair = around.share.is_some_and(|share| share >= FAIR);
-        let is_never_idle = self.idle * 100 <= self.packets;
-        if waits >= NEARLY_ALWAYS && is_never_idle && (is_fair || self.is_brief_file(around)) {
+        if self.is_held(around) && self.has_share(around) {
             return Limit::Paced { is_busy };
         }
-        if self.is_dense() && self.waits(around.to_receiver, [WAIT, 10]) >= SOMETIMES {
+        if self.is_dense() && self.waits(around, [WAIT, 10]) >= SOMETIMES {
             return Limit::Paced { is_busy };
+        }
+        if self.is_answer(around) {
+            return Limit::Unknown;
         }
         // Where no acknowledgement was captured, none says when data was written.
         let has_heard = !self.rounds.is_empty();
@@ -363,25 +425,79 @@ impl Evidence {
         }
     }
 
-    /// Whether this is a file that had too few round trips for its share of a busy link.
-    fn is_brief_file(&self, around: Surroundings) -> bool {
-        let has_some = around.share.is_some_and(|share| share >= BRIEFLY_FAIR);
-        let is_full = self.whole as f64 >= NEARLY_ALL_FULL * self.packets as f64;
-        if !has_some || !is_full || around.load < BUSY {
-            return false;
+    /// Whether a queue held a sender back that paces: its data waits nearly all the time. Where a
+    /// queue is kept short, it waits at times or is lost, while the link is busy.
+    fn is_held(&self, around: Surroundings) -> bool {
+        let is_never_idle = self.idle * 100 <= self.packets;
+        if self.waits(around, [LONG_WAIT, 8]) >= NEARLY_ALWAYS {
+            return is_never_idle;
         }
-        let mut rounds = self.rounds.clone();
-        rounds.sort_unstable();
-        let Some(median) = rounds.get(rounds.len() / 2) else {
+        let has_pressure = self.loses() || self.waits(around, [WAIT, 10]) >= SOMETIMES;
+        let was_there = self.is_full() && self.began_at_once(around);
+        is_never_idle && around.load >= BUSY && has_pressure && was_there
+    }
+
+    /// Whether a sender that was held back has so much of the link that it wanted more.
+    fn has_share(&self, around: Surroundings) -> bool {
+        let Some(share) = around.share else {
             return false;
         };
-        let round_trip = around.to_sender + u64::from(*median) * 1000;
-        around.lasted <= BRIEF * round_trip
+        let loses_or_begins = self.loses() || self.is_brief(around);
+        let has_some = share >= SOME_SHARE && around.load >= BUSY;
+        share >= FAIR || (has_some && self.is_full() && loses_or_begins)
+    }
+
+    /// Whether the message had too few round trips for its share of a busy link.
+    fn is_brief(&self, around: Surroundings) -> bool {
+        let round_trip = self.round_trip(around);
+        Some(around.lasted / BRIEF) <= round_trip
+    }
+
+    /// Whether this is an answer that was there at once, and that its sender's window spread.
+    fn is_answer(&self, around: Surroundings) -> bool {
+        let is_short = around.lasted <= SHORT || self.is_brief(around);
+        let waits = self.waits(around, [LONG_WAIT, 8]) >= NEARLY_ALWAYS;
+        // Beside a long queue with next to nothing of the link: a call.
+        let is_small = waits && around.share.is_some() && around.share < Some(SOME_SHARE);
+        let is_spread = is_short || self.grows();
+        is_spread && !is_small && self.is_full() && self.began_at_once(around)
+    }
+
+    /// Whether the first window was sent without waiting for the application: within a round trip.
+    fn began_at_once(&self, around: Surroundings) -> bool {
+        let round_trip = self.round_trip(around);
+        Some(around.first_window) <= round_trip
+    }
+
+    /// Whether nearly all packets are as long as the longest segment: all but the last ones.
+    fn is_full(&self) -> bool {
+        self.whole as f64 >= NEARLY_ALL_FULL * self.packets as f64
+    }
+
+    /// The usual round trip, with its wait, nanoseconds.
+    fn round_trip(&self, around: Surroundings) -> Option<u64> {
+        let median = u64::from(quantile(&self.rounds, 1, 2)?) * 1000;
+        let to_sender =
+            quantile(&self.echoes.rounds, 1, 2).map_or(0, |micros| u64::from(micros) * 1000);
+        Some(median + to_sender.max(around.to_sender))
+    }
+
+    /// Whether a list of writes may have been a sender that wanted more: its data always waits, or is
+    /// lost, and it has a part of the link.
+    pub(super) fn is_doubtful(&self, around: Surroundings) -> bool {
+        let waits = self.waits(around, [LONG_WAIT, 8]) >= NEARLY_ALWAYS;
+        let has_some = around.share >= Some(SOME_SHARE);
+        self.packets >= TELLING && (waits || self.loses()) && has_some
     }
 
     /// Whether data waits in a queue so often that its sender may have wanted more.
-    pub(super) fn is_waiting(&self, to_receiver: u64) -> bool {
-        self.packets >= TELLING && self.waits(to_receiver, [LONG_WAIT, 8]) >= NEARLY_ALWAYS
+    pub(super) fn is_waiting(&self, [to_sender, to_receiver]: [u64; 2]) -> bool {
+        let longest = part_waiting(&self.rounds, to_receiver, [LONG_WAIT, 8]).max(part_waiting(
+            &self.echoes.rounds,
+            to_sender,
+            [LONG_WAIT, 8],
+        ));
+        self.packets >= TELLING && longest >= NEARLY_ALWAYS
     }
 
     /// Whether the distance to the sender was known for most packets.
@@ -411,8 +527,8 @@ impl Evidence {
     }
 
     /// Whether the network shows that more was wanted.
-    fn has_pressure(&self, to_receiver: u64) -> bool {
-        self.loses() || self.grows() || self.waits(to_receiver, [WAIT, 10]) >= SOMETIMES
+    fn has_pressure(&self, around: Surroundings) -> bool {
+        self.loses() || self.grows() || self.waits(around, [WAIT, 10]) >= SOMETIMES
     }
 
     /// The last three octaves, the last one first.
@@ -434,16 +550,26 @@ impl Evidence {
         last * 4 > before * 5 || before * 4 > first * 5
     }
 
-    /// The part of the time in which data waits: longer than this, and than so many parts of the
-    /// round trip.
-    fn waits(&self, to_receiver: u64, [wait, part]: [u64; 2]) -> f64 {
-        let least = (to_receiver + wait.max(to_receiver / part)) / 1000;
-        let waiting = self
-            .rounds
-            .iter()
-            .filter(|round| u64::from(**round) > least);
-        waiting.count() as f64 / self.rounds.len().max(1) as f64
+    /// The part of the time in which data waits, behind the capture point or before it: longer than
+    /// this, and than so many parts of the round trip.
+    fn waits(&self, around: Surroundings, limits: [u64; 2]) -> f64 {
+        let behind = part_waiting(&self.rounds, around.to_receiver, limits);
+        behind.max(part_waiting(&self.echoes.rounds, around.to_sender, limits))
     }
+}
+
+/// The part of these times, in microseconds, that is longer than the least by a wait.
+fn part_waiting(rounds: &[u32], least: u64, [wait, part]: [u64; 2]) -> f64 {
+    let short = (least + wait.max(least / part)) / 1000;
+    let waiting = rounds.iter().filter(|round| u64::from(**round) > short);
+    waiting.count() as f64 / rounds.len().max(1) as f64
+}
+
+/// The value at this part of the sorted ones.
+fn quantile(values: &[u32], part: usize, of: usize) -> Option<u32> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() * part / of).copied()
 }
 
 /// Whether an acknowledgement passed around a time.

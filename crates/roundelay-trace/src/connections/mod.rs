@@ -9,6 +9,7 @@
 //! Memory: a few hundred bytes for each connection and a hundred for each message, 16 for each packet
 //! that is not TCP.
 
+mod control;
 mod course;
 mod dialogue;
 mod limit;
@@ -17,8 +18,9 @@ pub mod tmix;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, Ecn, Rate};
 
+use crate::arrival::{CaptureClock, Oddities};
 use crate::capture::{Capture, Frame};
 use crate::compare::error::CompareError;
 use crate::compare::observer::{Progress, ReplayObserver};
@@ -28,6 +30,7 @@ use crate::observed::Observed;
 use crate::selection::{Chosen, Selector};
 use crate::survey::{Survey, survey};
 use crate::timeline::Ordered;
+pub use control::Seen;
 use course::Course;
 use dialogue::Dialogue;
 
@@ -127,6 +130,10 @@ pub struct Connection {
     /// Smallest time from the capture point to the client and back, and to the server and back,
     /// of this connection.
     pub round_trips: [Option<Duration>; 2],
+    /// Whether the time to the client, and to the server, was measured while no queue was in its way.
+    pub is_quiet: [bool; 2],
+    /// Whether the handshake told it.
+    pub has_handshake: [bool; 2],
     /// Bytes of data in the longest segment of each end.
     pub segment_len: [u32; 2],
     /// Whether data was sent as ECN-capable.
@@ -148,6 +155,13 @@ pub struct Connection {
     /// The last message as a list of writes, if it is endless but its sender paced, so that its
     /// application may have been the limit. Else empty.
     pub writes_if_paced: Vec<Message>,
+    /// How many writes at the end may have been one message without end: their data always waited or
+    /// was lost, and the capture, or the other end's close, cut them off. Else 0.
+    pub writes_if_endless: usize,
+    /// The congestion control that its transfers show, if they do.
+    pub control: Option<Seen>,
+    /// Whether the network was the limit of the last message.
+    pub is_held: bool,
     /// Whether the ends' receive windows were a limit.
     pub window: Window,
 }
@@ -158,16 +172,15 @@ impl Connection {
         self.seen[0] && self.seen[1]
     }
 
-    /// Where the client and the server are: a host, or behind the link the host's network, because
-    /// hosts behind the link count together ([`Applications::round_trips`]).
-    fn locations(&self) -> [Location; 2] {
+    /// Addresses of the client and the server, and their networks if they are behind the link.
+    fn locations(&self) -> [(IpAddr, Option<IpAddr>); 2] {
         let [client, server] = [self.client.ip(), self.server.ip()];
         match self.over {
             // Only the server's packets go over the link, so the client is behind it.
-            [false, true] => [Location::Network(network(client)), Location::Host(server)],
+            [false, true] => [(client, Some(network(client))), (server, None)],
             // Only the client's do, so the server is.
-            [true, false] => [Location::Host(client), Location::Network(network(server))],
-            _ => [Location::Host(client), Location::Host(server)],
+            [true, false] => [(client, None), (server, Some(network(server)))],
+            _ => [(client, None), (server, None)],
         }
     }
 }
@@ -199,6 +212,17 @@ impl Recorded {
     }
 }
 
+/// What a capture shows of the direction against the chosen one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WayBack {
+    /// The longest wait of transfers that the network held back there, but for the longest moments.
+    /// None: it held none back.
+    pub wait: Option<Duration>,
+    /// Bytes of long messages there of which nothing tells whether the network or their application
+    /// was the limit.
+    pub unclear: u64,
+}
+
 /// What the applications behind a capture wanted.
 #[derive(Debug, Clone)]
 pub struct Applications {
@@ -208,10 +232,15 @@ pub struct Applications {
     pub length: Duration,
     /// Packets read, without copies.
     pub packets: u64,
-    /// The highest rate of the chosen direction in any tenth of a second, bits per second, and its
-    /// mean rate.
-    pub busiest: f64,
-    /// See `busiest`.
+    /// The rates of the captured link in the chosen direction, and in the other one, bits per second:
+    /// as stated, else the highest at which bytes left in any half second.
+    pub captured_rates: [f64; 2],
+    /// What is known of the other direction.
+    pub back: WayBack,
+    /// How long the link was full of TCP's data, which waited or was lost, while no sender seemed to
+    /// want more: a contradiction.
+    pub unexplained: Duration,
+    /// The mean rate of the chosen direction, bits per second.
     pub mean: f64,
     /// The connections, in the order of their first packets.
     pub connections: Vec<Connection>,
@@ -237,40 +266,106 @@ impl Applications {
         self
     }
 
-    /// The smallest round trip of each connection: from the capture point to one end and to the
-    /// other. Behind the link all hosts of a network count together, because the link's queue makes
-    /// every round trip of a busy host too long; on the other side each host counts alone.
-    pub fn round_trips(&self) -> Vec<Option<Duration>> {
-        let mut least: HashMap<Location, Duration> = HashMap::new();
-        for connection in &self.connections {
-            for (location, measured) in connection
-                .locations()
-                .into_iter()
-                .zip(connection.round_trips)
-            {
-                if let Some(measured) = measured {
-                    let known = least.entry(location).or_insert(measured);
-                    *known = measured.min(*known);
-                }
+    /// Takes transfers whose data always waited or was lost for endless, in place of the writes that
+    /// the capture shows ([`Connection::writes_if_endless`]).
+    #[must_use]
+    pub fn limited_by_the_network(mut self) -> Self {
+        for connection in &mut self.connections {
+            let writes = std::mem::take(&mut connection.writes_if_endless);
+            let kept = connection.messages.len() - writes.min(connection.messages.len());
+            let last = connection.messages.split_off(kept);
+            if let Some(first) = last.first() {
+                connection.endless = true;
+                connection.messages.push(Message {
+                    bytes: last.iter().map(|write| write.bytes).sum(),
+                    ..*first
+                });
             }
         }
+        self
+    }
+
+    /// The round trip of each connection without queues: from the capture point to one end and to the
+    /// other. A connection's own handshake tells it if no queue was in its way, else the smallest of
+    /// the host. Behind the link, the network's smallest counts for a host that has only met a queue,
+    /// because the link's queue makes every round trip of a busy host too long.
+    pub fn round_trips(&self) -> Vec<Option<Duration>> {
+        let distances = Distances::of(&self.connections);
         let mut found = Vec::with_capacity(self.connections.len());
         for connection in &self.connections {
-            let parts = connection.locations().map(|location| least.get(&location));
-            found.push(match parts {
-                [Some(one), Some(other)] => Some(*one + *other),
+            found.push(match distances.of_ends(connection) {
+                [Some((one, _)), Some((other, _))] => Some(one + other),
                 _ => None,
             });
         }
         found
     }
+
+    /// How many connections have round trips that contradict each other by half: their own and the
+    /// host's, or the host's and the network's.
+    pub fn contradicting_round_trips(&self) -> usize {
+        let distances = Distances::of(&self.connections);
+        let mut contradicting = 0;
+        for connection in &self.connections {
+            let ends = distances.of_ends(connection);
+            let is_contradicted = matches!(ends[0], Some((_, true)));
+            let contradicts = is_contradicted || matches!(ends[1], Some((_, true)));
+            contradicting += usize::from(contradicts);
+        }
+        contradicting
+    }
 }
 
-/// Where an end of a connection is. A host may have the address of its network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Location {
-    Host(IpAddr),
-    Network(IpAddr),
+/// Smallest times to hosts and networks and back, and whether no queue was in the way of a host's.
+#[derive(Debug, Default)]
+struct Distances {
+    hosts: HashMap<IpAddr, (Duration, bool)>,
+    networks: HashMap<IpAddr, Duration>,
+}
+
+impl Distances {
+    fn of(connections: &[Connection]) -> Self {
+        let mut distances = Self::default();
+        for connection in connections {
+            for (end, (host, network)) in connection.locations().into_iter().enumerate() {
+                let Some(measured) = connection.round_trips[end] else {
+                    continue;
+                };
+                let known = distances.hosts.entry(host).or_insert((measured, false));
+                *known = (measured.min(known.0), known.1 || connection.is_quiet[end]);
+                if let Some(network) = network {
+                    let known = distances.networks.entry(network).or_insert(measured);
+                    *known = measured.min(*known);
+                }
+            }
+        }
+        distances
+    }
+
+    /// The time to the client and back, and to the server, each with whether what tells it contradicts
+    /// something else by half.
+    fn of_ends(&self, connection: &Connection) -> [Option<(Duration, bool)>; 2] {
+        let mut found = [None; 2];
+        for (end, (host, network)) in connection.locations().into_iter().enumerate() {
+            let Some(&(of_host, is_quiet)) = self.hosts.get(&host) else {
+                continue;
+            };
+            let own = connection.round_trips[end]
+                .filter(|_| connection.has_handshake[end] && connection.is_quiet[end]);
+            let of_network = match network {
+                Some(network) => self.networks.get(&network).copied(),
+                None => None,
+            };
+            let used = match (own, of_network) {
+                (Some(own), _) => own,
+                (None, Some(of_network)) if !is_quiet => of_network,
+                _ => of_host,
+            };
+            let other = of_host.max(used);
+            found[end] = Some((used, other > used + used || used > of_host + of_host));
+        }
+        found
+    }
 }
 
 /// The network of an address: 24 bits of IPv4, 64 of IPv6.
@@ -303,11 +398,14 @@ pub fn applications(
     let first = capture.start();
     let mut reader = Reader::new(selector);
     let mut read = 0_u64;
-    let mut zero = None;
+    let mut clock = CaptureClock::default();
+    let mut oddities = Oddities::default();
+    if first != 0 {
+        clock.read(first, &mut oddities);
+    }
     while let Some(frame) = capture.next()? {
-        let zero = *zero.get_or_insert(if first == 0 { frame.time_nanos } else { first });
-        let nanos = frame.time_nanos.saturating_sub(zero);
-        reader.read(&frame, u64::try_from(nanos).unwrap_or(0));
+        let now = clock.read(frame.time_nanos, &mut oddities);
+        reader.read(&frame, now.as_picos() / 1000);
         read += 1;
         if !read.is_multiple_of(BLOCK) {
             continue;
@@ -333,7 +431,9 @@ pub fn applications(
             days: reader.last / DAY,
         });
     }
-    Ok(reader.finish(&capture, chosen, options.rate))
+    let mut applications = reader.finish(&capture, chosen, options.captured_rate);
+    applications.observed.oddities.cut_gaps = oddities.cut_gaps;
+    Ok(applications)
 }
 
 /// Addresses and ports of a flow, in a fixed order for both directions of a connection.
@@ -341,6 +441,26 @@ type Key = [SocketAddr; 2];
 
 /// Longest time in which bytes are counted for the highest rate.
 const WINDOW: u64 = 100_000_000;
+
+/// What was on both directions of the link: on the chosen one, and on the other one.
+#[derive(Debug)]
+struct Ways {
+    courses: [Course; 2],
+    /// Bits a second.
+    rates: [f64; 2],
+    /// The least time to any receiver and back, nanoseconds.
+    nearest: [u64; 2],
+}
+
+/// What a packet has beside its TCP segment.
+#[derive(Debug, Clone, Copy)]
+struct Heading {
+    ecn: Ecn,
+    /// Bytes on the link.
+    len: u32,
+    /// Nanoseconds since the capture's start.
+    now: u64,
+}
 
 struct Reader {
     /// The link's direction.
@@ -355,12 +475,10 @@ struct Reader {
     talking: HashMap<Key, usize>,
     recorded: Vec<Recorded>,
     flows: HashMap<(Option<u8>, Option<Key>), usize>,
-    /// The current window's number, its bytes, the most bytes of a window, and all bytes.
-    window: (u64, u64),
-    busiest: u64,
+    /// All bytes over the link.
     bytes: u64,
-    /// TCP's bytes over the link, over time.
-    course: Course,
+    /// Both directions' traffic over time: the link's, and the other one.
+    courses: [Course; 2],
 }
 
 impl Reader {
@@ -376,10 +494,8 @@ impl Reader {
             talking: HashMap::new(),
             recorded: Vec::new(),
             flows: HashMap::new(),
-            window: (0, 0),
-            busiest: 0,
             bytes: 0,
-            course: Course::new(WINDOW),
+            courses: [Course::new(WINDOW), Course::new(WINDOW)],
         }
     }
 
@@ -396,8 +512,9 @@ impl Reader {
         }
         let headers = headers.ok();
         self.last = self.last.max(now);
+        let len = u64::from(frame.len_on_link());
         if is_over {
-            self.count(frame.len_on_link(), now);
+            self.bytes += len;
         }
         self.packets += u64::from(is_first);
         match headers {
@@ -406,17 +523,6 @@ impl Reader {
             }
             _ => self.record(headers.as_ref(), frame, (is_first, is_over), now),
         }
-    }
-
-    fn count(&mut self, len: u32, now: u64) {
-        let number = now / WINDOW;
-        if number != self.window.0 {
-            self.window = (number, 0);
-        }
-        self.window.1 += u64::from(len);
-        self.busiest = self.busiest.max(self.window.1);
-        self.bytes += u64::from(len);
-        self.course.carry(now, len.into());
     }
 
     fn read_segment(
@@ -447,10 +553,20 @@ impl Reader {
         let by = dialogue.end_of(from);
         if is_over {
             dialogue.goes_over(by);
-            self.course.count(now, segment.len.into());
+        }
+        // The first copy of what goes over the link may have been captured elsewhere.
+        if is_over || dialogue.way_of(by) == 1 {
+            let course = &mut self.courses[usize::from(!is_over)];
+            course.carry(now, frame.len_on_link().into());
+            course.count(now, segment.len.into());
         }
         if is_first {
-            dialogue.hear(by, &segment, headers.ecn, now);
+            let packet = Heading {
+                ecn: headers.ecn,
+                len: frame.len_on_link(),
+                now,
+            };
+            dialogue.hear(by, &segment, packet, &mut self.courses);
         }
     }
 
@@ -479,13 +595,24 @@ impl Reader {
         });
         let flow = &mut self.recorded[number];
         flow.over |= is_over;
+        if is_over || !flow.over {
+            let len = frame.len_on_link().into();
+            let course = &mut self.courses[usize::from(!is_over)];
+            course.carry(now, len);
+            course.leave([now, now], len);
+        }
         if is_first {
             flow.packets.push((now, frame.network_len().max(1)));
         }
     }
 
-    /// `rate`: of the link, which is no slower than it was in its busiest window.
-    fn finish(mut self, capture: &Ordered, chosen: Option<Chosen>, rate: Rate) -> Applications {
+    /// `rate`: of the captured link, if that is known.
+    fn finish(
+        mut self,
+        capture: &Ordered,
+        chosen: Option<Chosen>,
+        rate: Option<Rate>,
+    ) -> Applications {
         let observed = Observed {
             chosen,
             ..Observed::of_reading(capture, &self.link, self.unparsable)
@@ -495,7 +622,9 @@ impl Reader {
             name: capture.capture().name().to_owned(),
             length: Duration::from_nanos(self.last),
             packets: self.packets,
-            busiest: self.busiest as f64 * 8e9 / WINDOW as f64,
+            captured_rates: [self.courses[0].rate(), self.courses[1].rate()],
+            back: WayBack::default(),
+            unexplained: Duration::ZERO,
             mean: if seconds > 0.0 {
                 self.bytes as f64 * 8.0 / seconds
             } else {
@@ -505,17 +634,35 @@ impl Reader {
             recorded: self.recorded,
             observed,
         };
+        if let Some(rate) = rate {
+            applications.captured_rates[0] = rate.bits_per_second() as f64;
+        }
         let bases = Bases::of(&self.dialogues);
         for dialogue in &self.dialogues {
-            dialogue.compete(bases.of_ends(dialogue), &mut self.course);
+            dialogue.compete(bases.of_ends(dialogue), &mut self.courses);
         }
-        self.course.close();
-        let fastest = applications.busiest.max(rate.bits_per_second() as f64);
+        for course in &mut self.courses {
+            course.close();
+        }
+        let ways = Ways {
+            courses: self.courses,
+            rates: applications.captured_rates,
+            nearest: nearest(&self.dialogues),
+        };
+        let mut explained = Vec::new();
+        for dialogue in &self.dialogues {
+            let bases = bases.of_ends(dialogue);
+            dialogue.explain(bases, &ways, &mut explained);
+            dialogue.tell_of_way_back(bases, &ways, &mut applications.back);
+        }
+        let unexplained = ways.courses[0].unexplained(ways.rates[0], ways.nearest[0], &explained);
+        applications.unexplained = Duration::from_nanos(unexplained);
         for dialogue in self.dialogues {
             let bases = bases.of_ends(&dialogue);
-            let connection = dialogue.finish(self.last, bases, &self.course, fastest);
+            let connection = dialogue.finish(self.last, bases, &ways);
             applications.connections.push(connection);
         }
+        end_together(&mut applications.connections);
         applications
             .recorded
             .retain(|flow| !flow.packets.is_empty());
@@ -546,6 +693,56 @@ impl Bases {
             .ends()
             .map(|end| self.0.get(&end.ip()).copied().unwrap_or(0))
     }
+}
+
+/// Two connections that begin and end within this time of each other do so together.
+const TOGETHER: Duration = Duration::from_millis(500);
+/// Transfers that last this long do not end together by chance.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Transfers between the same hosts that the network held back, and that began and ended together
+/// with different sizes, were ended by a clock, as in a speed test: they wanted more, even where their
+/// own ends closed them.
+fn end_together(connections: &mut [Connection]) {
+    let mut held = Vec::new();
+    for (number, connection) in connections.iter().enumerate() {
+        if let Close::By(_, end) = connection.close
+            && connection.is_held
+            && end > connection.start + LONG
+        {
+            let hosts = [connection.client.ip(), connection.server.ip()];
+            held.push((hosts, connection.start, end, number));
+        }
+    }
+    held.sort_unstable();
+    for pair in held.windows(2) {
+        let [
+            (hosts, start, end, number),
+            (other_hosts, other_start, other_end, other),
+        ] = pair
+        else {
+            continue;
+        };
+        let is_together = *other_start - *start < TOGETHER
+            && (*end).max(*other_end) - (*end).min(*other_end) < TOGETHER;
+        let has_other_size = connections[*number].bytes != connections[*other].bytes;
+        if hosts == other_hosts && is_together && has_other_size {
+            connections[*number].endless = true;
+            connections[*other].endless = true;
+        }
+    }
+}
+
+/// The least time to any receiver beyond each direction of the link, nanoseconds.
+fn nearest(dialogues: &[Dialogue]) -> [u64; 2] {
+    let mut nearest = [u64::MAX / 4; 2];
+    for dialogue in dialogues {
+        for (end, least) in End::BOTH.into_iter().zip(dialogue.least()) {
+            let known = &mut nearest[dialogue.way_of(end.other())];
+            *known = least.unwrap_or(u64::MAX).min(*known);
+        }
+    }
+    nearest
 }
 
 /// Where no direction was chosen, packets of both go over the link. A host that receives more than

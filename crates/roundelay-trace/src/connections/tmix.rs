@@ -22,7 +22,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use roundelay::{Duration, Fault};
 use thiserror::Error;
 
-use super::{Applications, Close, Connection, End, Message, Window};
+use super::{Applications, Close, Connection, End, Message, WayBack, Window};
 use crate::observed::Observed;
 
 /// The two formats.
@@ -128,7 +128,9 @@ pub fn read(name: &str, text: &str) -> Result<Applications, VectorError> {
         length: last + REST,
         packets: 0,
         observed: Observed::default(),
-        busiest: 0.0,
+        captured_rates: [0.0; 2],
+        back: WayBack::default(),
+        unexplained: Duration::ZERO,
         mean: 0.0,
         connections,
         recorded: Vec::new(),
@@ -253,6 +255,8 @@ impl Reader<'_> {
             seen: [true; 2],
             over: [false, true],
             round_trips: [None; 2],
+            is_quiet: [false; 2],
+            has_handshake: [false; 2],
             segment_len: [0; 2],
             ecn: false,
             bytes: [0; 2],
@@ -262,6 +266,9 @@ impl Reader<'_> {
             concurrent,
             endless: false,
             writes_if_paced: Vec::new(),
+            writes_if_endless: 0,
+            control: None,
+            is_held: false,
             window: Window::Unknown,
         });
         Ok(())
