@@ -26,7 +26,7 @@ pub use crate::acknowledgement::Acknowledgement;
 #[doc(no_inline)]
 pub use crate::config::ConfigError;
 #[doc(no_inline)]
-pub use crate::control::{Control, Footprint};
+pub use crate::control::{Control, Footprint, Reads};
 #[doc(no_inline)]
 pub use crate::drops::{DropReason, Refusal};
 #[doc(no_inline)]

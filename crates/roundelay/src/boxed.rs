@@ -60,9 +60,12 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
         (**self).ready_at()
     }
 
-    #[inline(always)]
-    fn next_len(&self) -> Option<u32> {
-        (**self).next_len()
+    fn turn(&mut self, now: Instant) -> Option<FlowId> {
+        (**self).turn(now)
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        (**self).set_len(flow, len);
     }
 
     #[inline(always)]

@@ -14,6 +14,9 @@ use crate::time::Instant;
 #[derive(Debug, Clone)]
 pub struct Buffer<S> {
     limit: Limit,
+    /// What the limit leaves to the scheduler: less than the limit while a tree holds a packet that
+    /// a class took out ahead.
+    room: Limit,
     scheduler: S,
     check: DebugCheck,
 }
@@ -28,6 +31,7 @@ impl<S> Buffer<S> {
         scheduler.set_buffer_limit(limit);
         Self {
             limit,
+            room: limit,
             scheduler,
             check: DebugCheck::NEW,
         }
@@ -56,7 +60,7 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         packet.arrival = now;
-        if u64::from(packet.len) > self.limit.bytes || self.limit.packets == 0 {
+        if u64::from(packet.len) > self.room.bytes || self.room.packets == 0 {
             return dropped(packet, DropReason::Full);
         }
         let flow = packet.flow;
@@ -75,12 +79,39 @@ impl<S> Buffer<S> {
         );
     }
 
-    /// Changes the limit. Excess packets go to `dropped`.
+    /// Counts a packet that was taken out ahead, and still waits, towards the limit.
+    pub(crate) fn hold(&mut self, len: u32) {
+        self.room.packets = self.room.packets.saturating_sub(1);
+        self.room.bytes = self.room.bytes.saturating_sub(len.into());
+    }
+
+    /// The packet that was taken out ahead no longer waits.
+    pub(crate) const fn release(&mut self) {
+        self.room = self.limit;
+    }
+
+    /// Changes the limit. Excess packets go to `dropped`. No packet is taken out ahead.
     pub fn set_limit<T>(&mut self, limit: Limit, mut dropped: impl FnMut(Packet<T>, DropReason))
     where
         S: Scheduler<T>,
     {
+        self.set_limit_beside(limit, None, &mut dropped);
+    }
+
+    /// [`set_limit`](Self::set_limit) while a packet of this length is held ahead.
+    pub(crate) fn set_limit_beside<T>(
+        &mut self,
+        limit: Limit,
+        held: Option<u32>,
+        mut dropped: impl FnMut(Packet<T>, DropReason),
+    ) where
+        S: Scheduler<T>,
+    {
         self.limit = limit;
+        self.room = limit;
+        if let Some(len) = held {
+            self.hold(len);
+        }
         self.scheduler.set_buffer_limit(limit);
         self.keep_limit(|_| false, &mut dropped);
     }
@@ -140,6 +171,6 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         let backlog = self.scheduler.backlog();
-        backlog.packets > self.limit.packets || backlog.bytes > self.limit.bytes
+        backlog.packets > self.room.packets || backlog.bytes > self.room.bytes
     }
 }

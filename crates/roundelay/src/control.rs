@@ -85,6 +85,18 @@ pub trait Control {
         Ok(())
     }
 
+    /// Whether [`Scheduler::turn`](crate::Scheduler::turn) names the flow whose turn it is. A tree's
+    /// class with such a scheduler asks a child for its packet in the child's turn.
+    fn names_turns(&self) -> bool {
+        false
+    }
+
+    /// When this scheduler, in a tree's class, must know the length of a child's next packet.
+    fn reads(&self, flow: FlowId) -> Reads {
+        let _ = flow;
+        Reads::Ahead
+    }
+
     /// The sum of all weights, if the discipline keeps one. A flow's share is its weight over this
     /// sum. Departed flows' weights may count for a while.
     fn total_weight(&self) -> Option<u64> {
@@ -118,6 +130,18 @@ pub trait Control {
     /// so each port, calls this: see [`DebugCheck`](crate::author::DebugCheck). In release builds the
     /// disciplines of this crate leave their checks out, and this does nothing.
     fn check_invariants(&self) {}
+}
+
+/// When a class of a [`tree`](crate::tree) must know the length of a child's next packet. The child
+/// is asked for the packet at that moment, so the later, the less a class changes what is below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// As soon as the child has a packet, because the order among children depends on lengths.
+    Ahead,
+    /// In the child's turn. The packet may then have to wait, because the turn does not cover it.
+    InTurn,
+    /// When the packet is sent. The packet always leaves in the turn in which the child is asked.
+    WhenSent,
 }
 
 /// A discipline's memory, packets excluded.
@@ -197,6 +221,14 @@ macro_rules! forward_control {
             path: &[(u32, $crate::tree::Service)],
         ) -> Result<(), $crate::ConfigError> {
             $mutable.set_class(flow, path)
+        }
+
+        fn names_turns(&$self) -> bool {
+            $shared.names_turns()
+        }
+
+        fn reads(&$self, flow: $crate::FlowId) -> $crate::Reads {
+            $shared.reads(flow)
         }
 
         fn total_weight(&$self) -> Option<u64> {

@@ -78,7 +78,7 @@ pub use arena::{Arena, Ticket};
 pub use buffer::Buffer;
 pub use charges::Charges;
 pub use config::ConfigError;
-pub use control::{Control, Footprint};
+pub use control::{Control, Footprint, Reads};
 pub use drops::{DropReason, Refusal};
 pub use edge_codel::EdgeCodel;
 pub use fault::Fault;

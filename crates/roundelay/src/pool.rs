@@ -209,6 +209,10 @@ pub trait Storage<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool;
 
+    /// Sets the length of a queued packet, which only a packet by value has.
+    #[doc(hidden)]
+    fn set_len(&mut self, _slot: u32, _len: u32) {}
+
     /// A queued packet's flow, if recorded.
     #[doc(hidden)]
     fn flow(&self, slot: u32) -> Option<FlowId>;
@@ -378,6 +382,13 @@ impl<T> Storage<T> for Nodes<T> {
         self.pop(from).map(|packet| self.push(to, packet)).is_some()
     }
 
+    fn set_len(&mut self, slot: u32, len: u32) {
+        let node = self.nodes.get_mut(slot as usize);
+        if let Some(packet) = node.and_then(|node| node.packet.as_mut()) {
+            packet.len = len;
+        }
+    }
+
     #[inline]
     fn flow(&self, slot: u32) -> Option<FlowId> {
         self.packet(slot).map(|packet| packet.flow)
@@ -539,6 +550,19 @@ impl<T, P: Storage<T>> Pool<T, P> {
         queue.bytes -= len;
         self.bytes -= len;
         self.storage.pop(queue)
+    }
+
+    /// Sets the length of the head packet, which is by value and stands for a child of a tree's
+    /// class.
+    pub(crate) fn set_head_len(&mut self, queue: &mut Queue, len: u32) {
+        if queue.is_empty() {
+            return;
+        }
+        let before = u64::from(queue.head.len);
+        queue.bytes = queue.bytes - before + u64::from(len);
+        self.bytes = self.bytes - before + u64::from(len);
+        queue.head.len = len;
+        self.storage.set_len(queue.head.slot, len);
     }
 
     /// Moves one queue's head packet to the end of another. False if there is none.

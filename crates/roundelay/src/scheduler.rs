@@ -103,11 +103,17 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
         None
     }
 
-    /// The length of the packet that a [`dequeue`](Self::dequeue) would give now, for a tree's
-    /// class that shapes what is below it. None: the queue is empty, or the discipline decides only
-    /// when it is asked.
-    fn next_len(&self) -> Option<u32> {
+    /// The flow whose packet a [`dequeue`](Self::dequeue) would give now, for a tree's class that
+    /// asks its children in their turn: see [`Control::names_turns`]. None: no packet may leave now.
+    fn turn(&mut self, now: Instant) -> Option<FlowId> {
+        let _ = now;
         None
+    }
+
+    /// Sets the length of a child's stand-in, which was enqueued without one, in a tree's class. The
+    /// child is the one that [`turn`](Self::turn) named, and the stand-in is its only packet.
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        let _ = (flow, len);
     }
 
     /// Whether the next packet follows from a decision already taken, for a turn or for a service

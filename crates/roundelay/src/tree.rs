@@ -2,21 +2,25 @@
 //! the packets.
 //!
 //! Any discipline can be a leaf. A class is a discipline whose flows are its children. For each
-//! child with a packet to send, a stand-in as long as the child's next packet waits in the class's
-//! scheduler. A class other than the root has chosen one child ahead, so that the parent knows the
-//! length of the class's next packet. Bandwidth that a class leaves unused goes to its siblings
-//! first, then to its parent's siblings, which is called link sharing. A child reports each change
-//! to its class, and a class never inspects a child's queue.
+//! child with a packet to send, a stand-in waits in the class's scheduler. Bandwidth that a class
+//! leaves unused goes to its siblings first, then to its parent's siblings, which is called link
+//! sharing. A child reports each change to its class, and a class never inspects a child's queue.
+//!
+//! **A class does not change its leaf.** One child with the whole rate is the child alone. So a
+//! class asks a child for its packet as late as its scheduler allows
+//! ([`Reads`](crate::Reads)): when the packet is sent, or in the child's turn. Only where the order
+//! depends on lengths are all next packets known ahead. The stand-in is then as long as the child's
+//! next packet, and a class below has chosen one child ahead. See `offer.rs` and `asking.rs`.
 //!
 //! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5),
 //! 1997. With WF2Q+ in each class this is their H-WF2Q+.
 //!
 //! | paper | here |
 //! |---|---|
-//! | logical queue Q_n of a node | `Leaf::head`, `Class::head` |
-//! | ActiveChild_n | the flow of `Class::head` |
-//! | RESTART-NODE | `Class::choose`, `Below::report` |
-//! | RESET-PATH | `Below::take_head` |
+//! | logical queue Q_n of a node | `Leaf::head`, `Inner::chosen` |
+//! | ActiveChild_n | the flow of `Inner::chosen` |
+//! | RESTART-NODE | `Below::choose_known`, `Below::enter` |
+//! | RESET-PATH | `Below::take_chosen` |
 //! | phi of a leaf in the link | the product of the shares on its way to the root |
 //!
 //! | guarantee | value | test in `theorems/tree.rs` |
@@ -25,6 +29,7 @@
 //! | one level | serves as its root's discipline alone would | `one_level_of_wf2q_plus_is_wf2q_plus` |
 //! | B-WFI of a leaf | B(n) = alpha(n) + phi(n) (B(m) + L(m)), m its class; alpha(n) alone below the root | `b_wfi_stays_within_the_bound` |
 //! | T-WFI of a first-in-first-out leaf | B over the leaf's rate | `t_wfi_stays_within_the_bound` |
+//! | one child with the whole rate | is the child alone, or with a packet ahead where lengths are read ahead | `tests/tree/law.rs` |
 //! | a leaf that gives nothing, or lies | does not hold up its siblings | unit tests, `known_bug_38...` |
 //!
 //! **Stand-ins and place holders.** A class that has chosen a child removes the child's stand-in
@@ -34,14 +39,15 @@
 //! length holds the child's place (`StandIn::Place`). The place holder costs no virtual time and no
 //! deficit. The next stand-in is enqueued behind it, with S = F, as if it had waited there all the
 //! time. Without a next stand-in the place holder leaves in its turn, at the latest when the class
-//! becomes idle. The root needs no place holders, because a packet that it chooses leaves at once,
-//! so the root gets the next stand-in with its choice.
+//! becomes idle. The root needs no place holders, and neither does a class that is asked when its
+//! packet is sent: a packet that it chooses leaves at once, so it gets the next stand-in with its
+//! choice.
 //!
 //! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the previous packet
 //! has been transmitted. Here the classes on a packet's path choose again when its transmission
 //! starts, since a scheduler is not told of the end. So, unlike in the paper, a newly backlogged
 //! leaf finds that each class below the root has already chosen up to one packet. This is the
-//! bound's term L(m).
+//! bound's term L(m). A class that is asked in its turn chooses later, and has the same bound.
 //!
 //! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them.
 //! Let m's leaf n be backlogged over (t1, t2), W the link's service, and W_m, W_n that of m and n.
@@ -57,12 +63,12 @@
 //!
 //! **Shapers.** A class of `tbf`, `htb` or `hfsc` may give nothing although its children have
 //! packets. It is then out of its class's scheduler, and `Below::asleep` has it with the time at
-//! which it is asked again. See `shaper.rs`. Such a class is asked as the root is, so it needs no
+//! which it is asked again. See `offer.rs`. Such a class is asked as the root is, so it needs no
 //! place holders. The bound's proof holds for its siblings, because to them it is a child that is
 //! idle now and then.
 //!
-//! Cost: at each level what its discipline costs, three times below the root: for place holder,
-//! stand-in and choice. With n nodes asleep, a node that falls asleep, wakes up or gets another
+//! Cost: at each level what its discipline costs, three times where a class chooses ahead: for place
+//! holder, stand-in and choice. With n nodes asleep, a node that falls asleep, wakes up or gets another
 //! time costs O(log n), and a decision costs O(1) for all that sleep on. Memory: see `footprint`.
 //!
 //! Invariants are at `check_invariants`. The backlog is counted once, as the leaves' reported
@@ -78,7 +84,7 @@ mod config;
 mod discipline;
 pub mod hfsc;
 pub mod htb;
-mod shaper;
+mod offer;
 mod stand_in;
 
 use alloc::collections::VecDeque;
@@ -91,16 +97,15 @@ use below::{Below, State};
 use class::Class;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, PlanEntry, ROOT, problem, setting};
-use shaper::Offer;
+use offer::Offer;
 pub use stand_in::StandIn;
 
 use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
+use crate::control::{Control, Footprint, Reads};
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
-use crate::limit::Backlog;
+use crate::limit::{Backlog, Limit};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Hosts, Packet};
 use crate::scheduler::Scheduler;
@@ -187,7 +192,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             longest,
             asleep,
             due: Vec::new(),
-            has_put_off: false,
+            limit: Limit::UNBOUNDED,
             dropped,
             now: Instant::ZERO,
         };
@@ -229,8 +234,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         for (number, state) in self.below.nodes.iter().enumerate() {
             let (told, head) = match state {
                 State::Leaf(leaf) => (leaf.told, &leaf.head),
-                State::Shaper(shaper) => (Backlog::default(), &shaper.head),
-                State::Absent | State::Class(_) => continue,
+                State::Class(inner) => (Backlog::default(), &inner.held),
+                State::Absent => continue,
             };
             if node == ROOT || self.below.plan.path(number).any(|above| above == node) {
                 let len = head.as_ref().map_or(0, |head| u64::from(head.len));
@@ -270,191 +275,188 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             .map_err(|error| setting(&entry.node.name, error))
     }
 
-    /// A node has a new head. Reports it to the class, and if the class chooses it, to the class
-    /// above, and so on.
-    fn activate(&mut self, leaf: usize) {
-        let mut number = leaf;
-        while self.below.has_head(number) {
-            let now = self.below.now;
-            let parent = self.below.parent(number);
-            if parent == ROOT {
-                return self.report_to_root(number);
+    /// Enters a node's stand-in in the class above, and so on up to the root. Stops where the class
+    /// above counts on a node already, or a node gives nothing now.
+    fn activate(&mut self, node: usize) {
+        let mut number = node;
+        while number != ROOT {
+            if self.below.is_offered(number) {
+                // A class that gives its child's packet may have another first one now.
+                let is_first = self
+                    .below
+                    .inner(number)
+                    .is_some_and(|inner| inner.offer == Offer::First);
+                if !is_first {
+                    return;
+                }
+                self.doubt(number);
+            } else {
+                self.report(number);
+                if !self.below.is_offered(number) {
+                    return;
+                }
             }
-            self.below.report(number);
-            match self.below.nodes.get_mut(parent) {
-                // RESTART-NODE: the class chooses, and is reported in turn.
-                Some(State::Class(class)) if class.head.is_none() => class.choose(now),
-                Some(State::Shaper(shaper)) if shaper.is_offered => {
-                    if shaper.offer() == Offer::First {
-                        self.renew(parent);
-                    }
-                    return;
-                }
-                Some(State::Shaper(shaper)) if shaper.offer() == Offer::Peeked => {
-                    self.below.put_off(parent);
-                    return;
-                }
-                Some(State::Shaper(_)) => self.below.prepare(parent),
-                _ => return,
+            number = self.below.parent(number);
+        }
+    }
+
+    /// Enters a node's stand-in in the class above, if the node gives a packet.
+    fn report(&mut self, number: usize) {
+        let parent = self.below.parent(number);
+        if parent == ROOT {
+            return self.below.enter(&mut self.root, number);
+        }
+        let Some(mut class) = self
+            .below
+            .inner_mut(parent)
+            .and_then(|inner| inner.class.take())
+        else {
+            return;
+        };
+        self.below.enter(&mut class, number);
+        if let Some(inner) = self.below.inner_mut(parent) {
+            inner.class = Some(class);
+        }
+    }
+
+    /// Removes a node's stand-in from the class above, and those of classes that become empty.
+    fn retire(&mut self, node: usize) {
+        let mut number = node;
+        while number != ROOT && !self.below.has_packets(number) {
+            self.below.drop_places(number);
+            let is_offered = self.below.is_offered(number);
+            let parent = self.below.parent(number);
+            let flow = self.below.flow_of(number);
+            if let Some(class) = self.class_mut(parent).filter(|_| is_offered) {
+                class.clear(flow);
+            }
+            self.below.set_offered(number, false);
+            number = parent;
+        }
+    }
+
+    /// What a class that gives its child's packet has told the class above may be wrong, because
+    /// something below it has changed.
+    fn doubt(&mut self, node: usize) {
+        let mut number = node;
+        while number != ROOT && self.below.is_offered(number) {
+            let offer = self.below.inner(number).map(|inner| inner.offer);
+            if !matches!(offer, Some(Offer::First | Offer::OfChild)) {
+                return;
+            }
+            let parent = self.below.parent(number);
+            let flow = self.below.flow_of(number);
+            let is_chosen = self.below.has_chosen(parent, number);
+            let Some(class) = self.class_mut(parent).filter(|_| !is_chosen) else {
+                return;
+            };
+            if class.reads(flow) == Reads::Ahead {
+                class.withdraw(flow);
+                self.below.set_offered(number, false);
+                self.report(number);
+            } else {
+                class.doubt(flow);
             }
             number = parent;
         }
     }
 
-    fn report_to_root(&mut self, child: usize) {
-        let now = self.below.now;
-        while let Some(stand_in) = self.below.stand_in(child) {
-            if self.root.hear(now, Some(stand_in)) {
-                return;
-            }
-            self.below.refuse_head(child);
-        }
-    }
-
-    /// Asks the sleeping leaves and shapers again that are due, in the order of their times.
+    /// Asks the sleeping nodes again that are due, in the order of their times.
     #[cold]
     fn wake(&mut self) {
-        self.below.has_put_off = false;
         let mut due = core::mem::take(&mut self.below.due);
         due.extend(self.below.asleep.due(self.below.now));
         for number in due.drain(..) {
             // One that slept above another may have been asked since.
             if self.below.asleep_until(number).is_some() {
-                self.ask_again(number);
+                self.activate(number);
             }
         }
         self.below.due = due;
     }
 
-    /// Asks a leaf or a shaper that offers no packet.
-    fn ask_again(&mut self, number: usize) {
-        match self.below.nodes.get(number) {
-            Some(State::Leaf(_)) => self.below.commit(number),
-            Some(State::Shaper(_)) => self.below.prepare(number),
-            _ => return,
-        }
-        self.activate(number);
-    }
-
-    /// Looks at a shaper again after something below it, or its settings, have changed.
+    /// Looks at a node again after something below it, or its settings, have changed.
     fn look_again(&mut self, number: usize) {
-        let Some(shaper) = self.below.shaper(number) else {
-            return;
-        };
-        let is_empty = shaper.backlog().is_empty();
-        if !shaper.is_offered {
-            self.ask_again(number);
+        if number == ROOT {
             return;
         }
-        match shaper.offer() {
-            Offer::First => self.renew(number),
-            Offer::InTurn if is_empty => {
-                let flow = self.below.flow_of(number);
-                self.root.withdraw(flow);
-                self.below.set_offered(number, false);
-            }
-            _ => {}
-        }
-    }
-
-    /// The class below a token bucket has another first packet, or none, so the bucket waits for
-    /// its length.
-    fn renew(&mut self, number: usize) {
-        let bucket = self.below.parent(number);
+        let parent = self.below.parent(number);
         let flow = self.below.flow_of(number);
-        if let Some(class) = self.class_mut(bucket) {
+        let is_offered = self.below.is_offered(number);
+        if let Some(class) = self.class_mut(parent)
+            && is_offered
+            && class.reads(flow) == Reads::Ahead
+            && !class.child(flow).is_known
+            && !class.child(flow).holds_place
+        {
+            // The class must know a length now that it did not read before.
             class.withdraw(flow);
+            self.below.set_offered(number, false);
         }
-        if bucket != ROOT {
-            let flow = self.below.flow_of(bucket);
-            self.root.withdraw(flow);
-            self.below.set_offered(bucket, false);
+        self.doubt(number);
+        if is_offered {
+            self.activate(number);
         }
-        self.below.set_offered(number, false);
-        self.ask_again(number);
+        self.below.note_sleep(number);
+        self.retire(number);
     }
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
-        loop {
-            if !self.below.asleep.is_empty() {
-                self.wake();
-            }
-            let packet = self.ask_root();
-            // A shaper may have lost its packet on the way, and chooses another.
-            if packet.is_some() || !core::mem::take(&mut self.below.has_put_off) {
-                return packet;
-            }
+        if !self.below.asleep.is_empty() {
+            self.wake();
         }
+        self.below.serve(&mut self.root)
     }
 
-    #[inline]
-    fn ask_root(&mut self) -> Option<Packet<T>> {
-        let root = &mut self.root;
-        let below = &mut self.below;
-        loop {
-            let children = &root.children;
-            let now = below.now;
-            let mut sent = None;
-            let chosen = root.scheduler.dequeue_refilled(now, &mut |flow| {
-                let child = children.get(flow.index())?.node as usize;
-                sent = below.take_head(child);
-                below.stand_in(child)
-            });
-            if sent.is_some() || chosen.is_none() {
-                return sent;
-            }
-        }
-    }
-
-    /// Takes back a leaf's ready packet, or one that a shaper holds. Classes that have chosen the
-    /// packet count it as sent.
+    /// Takes back a packet that is out of its leaf's scheduler. Classes that have chosen the packet
+    /// count it as sent.
     fn withdraw(&mut self, holder: usize) -> Option<Packet<T>> {
         match self.below.nodes.get(holder)? {
             State::Leaf(leaf) => leaf.head.as_ref()?,
-            State::Shaper(shaper) => shaper.head.as_ref()?,
-            State::Absent | State::Class(_) => return None,
+            State::Class(inner) => inner.held.as_ref()?,
+            State::Absent => return None,
         };
         let mut top = holder;
-        while self.below.has_chosen(self.below.parent(top), top) {
+        while self.below.is_bound(top) {
             top = self.below.parent(top);
         }
         let parent = self.below.parent(top);
         let flow = self.below.flow_of(top);
-        self.class_mut(parent)?.scheduler.evict_flow(flow);
-        let packet = self.below.take_head(top);
-        if parent == ROOT {
-            self.report_to_root(top)
-        } else {
-            self.below.report(top)
-        }
-        self.look_again(parent);
+        self.class_mut(parent)?.withdraw(flow);
+        self.below.set_offered(top, false);
+        let packet = self.below.take(top);
+        self.doubt(parent);
+        self.activate(top);
+        self.retire(parent);
         packet
     }
 
     fn evict_from(&mut self, leaf: usize) -> Option<Packet<T>> {
-        self.below
-            .evict_waiting(leaf)
-            .or_else(|| self.withdraw(leaf))
+        let Some(victim) = self.below.evict_waiting(leaf) else {
+            return self.withdraw(leaf);
+        };
+        self.retire(leaf);
+        Some(victim)
     }
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// When a root without times of its own can send a packet. None: now.
     ///
-    /// A root of `priority` counts on `htb` and `hfsc` right below it while these have packets, but
-    /// asks them only in their turn ([`Offer::InTurn`]), and they may have none for now. So if no
-    /// other child has a packet, the root can send when the first of them can.
+    /// A root that asks its children in their turn counts on those that have packets, which may
+    /// have none for now. So it can send when the first of them can.
     fn first_turn_at(&self) -> Option<Instant> {
         let mut earliest: Option<Instant> = None;
         for child in &self.root.children {
             let number = child.node as usize;
-            if !self.below.has_head(number) {
+            if !self.below.is_offered(number) {
                 continue;
             }
-            // Any other child has its packet ready.
-            let shaper = self.below.shaper(number);
-            let shaper = shaper.filter(|shaper| shaper.offer() == Offer::InTurn)?;
-            let ready = shaper.ready_at()?;
+            let ready = match self.below.nodes.get(number)? {
+                State::Leaf(leaf) if leaf.head.is_none() => leaf.buffer.scheduler().ready_at()?,
+                State::Class(inner) if inner.offer == Offer::WhenSent => inner.ready_at()?,
+                _ => return None,
+            };
             earliest = Some(earliest.map_or(ready, |earliest| earliest.min(ready)));
         }
         earliest
@@ -470,10 +472,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         }
         self.below.now = self.below.now.max(now);
         self.below.arrive(number, packet)?;
-        if !self.below.has_head(number) {
-            self.below.commit(number);
-            self.activate(number);
-        }
+        self.activate(number);
+        self.retire(number);
         Ok(())
     }
 
@@ -494,19 +494,19 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
     }
 
     /// Evicts from the leaf with the largest backlog: a packet that its discipline gives up, else
-    /// the leaf's ready packet.
+    /// the one that is out of the scheduler already.
     fn evict(&mut self) -> Option<Packet<T>> {
         let sizes = self.below.nodes.iter().map(|state| match state {
             State::Leaf(leaf) => leaf.size(),
-            State::Absent | State::Class(_) | State::Shaper(_) => 0,
+            State::Absent | State::Class(_) => 0,
         });
         if let Some(leaf) = self.below.longest.find(sizes)
             && let Some(victim) = self.evict_from(leaf)
         {
             return Some(victim);
         }
-        // A leaf that gives nothing up must not block evictions from other leaves. A shaper may
-        // hold the last packet.
+        // A leaf that gives nothing up must not block evictions from other leaves. A class may hold
+        // the last packet.
         (0..self.below.nodes.len()).find_map(|other| self.evict_from(other))
     }
 
@@ -544,9 +544,24 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         })
     }
 
-    /// Tells the root, which has the whole link. Other classes' bandwidth changes all the time.
+    /// Tells the root, and a leaf that is the only one, without a shaper above. These have the whole
+    /// link. Other nodes' bandwidth changes all the time.
     fn set_link_rate(&mut self, rate: Rate) {
         self.root.scheduler.set_link_rate(rate);
+        if let Some(leaf) = self.below.plan.only_leaf()
+            && let Some((leaf, _)) = self.below.leaf_mut(leaf)
+        {
+            leaf.buffer.scheduler_mut().set_link_rate(rate);
+        }
+    }
+
+    /// Tells the leaves without a limit of their own, whose packets fill the buffer in front of the
+    /// tree.
+    fn set_buffer_limit(&mut self, limit: Limit) {
+        self.below.limit = limit;
+        for number in ROOT + 1..self.below.nodes.len() {
+            self.below.tell_limit(number);
+        }
     }
 
     /// Sets the flow in its leaf, and raises the longest packet in the nodes above to the flow's.
@@ -603,8 +618,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
             let of_node = match state {
                 State::Absent => Footprint::default(),
                 State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
-                State::Class(class) => class.footprint(),
-                State::Shaper(shaper) => shaper.footprint(),
+                State::Class(inner) => inner.footprint(),
             };
             let node = size_of::<State<T, L, I>>() + size_of::<Option<PlanEntry>>();
             sum.fixed_bytes += of_node.fixed_bytes + node;
@@ -615,17 +629,14 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
     }
 
     /// 1. A class's scheduler holds exactly the place holders, and the stand-ins of children that
-    ///    have a head and are not chosen.
-    /// 2. A class other than the root has chosen a child if any child has a packet, and has the
-    ///    length of the child's head. The root has chosen none.
-    /// 3. The chosen child has a place holder. There are no place holders where no child has a
-    ///    packet, and none in the root.
-    /// 4. The backlog is the leaves' reported backlogs plus the heads of leaves and shapers.
-    /// 5. A leaf is asleep if it holds packets and has no head, a shaper if it has packets and
-    ///    offers none. No other node is. Each is listed once, a leaf with the time that its
+    ///    are offered and not chosen, with the lengths of their next packets as far as known.
+    /// 2. A chosen stand-in has the length of its child's next packet.
+    /// 3. A child that is chosen is offered and has a place holder. There are no place holders
+    ///    where no child has a packet, and none in the root or where a class takes packets out.
+    /// 4. The backlog is the leaves' reported backlogs plus the packets that are out of them.
+    /// 5. A node that holds packets is offered or asleep, and none else is, except a leaf that
+    ///    tells a backlog of none. Each that sleeps is listed once, a leaf with the time that its
     ///    scheduler says, and the earliest of all times is known.
-    /// 6. Shapers choose nothing ahead within their schedulers and have no place holders, as the
-    ///    root.
     #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.check_tree();
@@ -633,9 +644,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         for state in &self.below.nodes {
             match state {
                 State::Absent => {}
-                State::Class(class) => class.scheduler.check_invariants(),
-                State::Shaper(shaper) => {
-                    if let Some(class) = shaper.class() {
+                State::Class(inner) => {
+                    if let Some(class) = &inner.class {
                         class.scheduler.check_invariants();
                     }
                 }
@@ -647,7 +657,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn check_tree(&self) {
-        self.check_class(&self.root, true);
+        self.check_class(&self.root, None, false);
         let mut sum = Backlog::default();
         let mut sleepers = 0;
         let mut earliest = None;
@@ -661,18 +671,23 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 };
                 earliest = Some(earliest.map_or(time, |earliest: Instant| earliest.min(time)));
             }
+            let is_offered = self.below.is_offered(number);
             match state {
                 State::Absent => {}
-                State::Class(class) => self.check_class(class, false),
-                State::Shaper(shaper) => {
-                    let class = shaper.class().expect("it is put back");
-                    self.check_class(class, true);
-                    if let Some(head) = &shaper.head {
+                State::Class(inner) => {
+                    let class = inner.class.as_ref().expect("it is put back");
+                    self.check_class(class, inner.chosen.as_ref(), inner.offer == Offer::Chosen);
+                    if let Some(held) = &inner.held {
                         sum.packets = sum.packets.wrapping_add(1);
-                        sum.bytes = sum.bytes.wrapping_add(head.len.into());
+                        sum.bytes = sum.bytes.wrapping_add(held.len.into());
                     }
-                    let sleeps = !shaper.is_offered && !shaper.backlog().is_empty();
-                    assert_eq!(shaper.asleep_until.is_some(), sleeps, "invariant 5");
+                    assert!(
+                        !is_offered || inner.has_packets(),
+                        "invariant 5 {number} {:?}",
+                        inner.offer
+                    );
+                    let sleeps = !is_offered && inner.has_packets();
+                    assert_eq!(inner.asleep_until.is_some(), sleeps, "invariant 5");
                 }
                 State::Leaf(leaf) => {
                     let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
@@ -681,9 +696,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                         .wrapping_add(leaf.told.packets)
                         .wrapping_add(leaf.head.is_some().into());
                     sum.bytes = sum.bytes.wrapping_add(leaf.told.bytes).wrapping_add(head);
-                    let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
+                    let has_packets = leaf.head.is_some() || !leaf.told.is_empty();
+                    assert!(!is_offered || has_packets, "invariant 5");
                     let wake = Wake::told(leaf.buffer.scheduler().ready_at());
-                    let expected = Some(wake).filter(|_| sleeps);
+                    let expected = Some(wake).filter(|_| !is_offered && has_packets);
                     assert_eq!(leaf.asleep_until, expected, "invariant 5");
                 }
             }
@@ -693,34 +709,36 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         assert_eq!(self.below.asleep.earliest(), earliest, "invariant 5");
     }
 
-    fn check_class(&self, class: &Class<I>, is_root: bool) {
+    fn check_class(&self, class: &Class<I>, chosen: Option<&Packet<StandIn>>, can_choose: bool) {
         let mut expected = Backlog::default();
-        let mut some = false;
+        let mut places = 0;
         for (flow, child) in class.children.iter().enumerate() {
             if child.node == NONE {
                 continue;
             }
-            let next = self.below.next_of(child.node as usize);
-            let len = next.map(|(len, ..)| len);
-            let chosen = class.head.as_ref().filter(|head| head.flow.index() == flow);
-            expected.packets +=
-                u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
-            expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);
-            some |= len.is_some();
-            assert!(
-                chosen.is_none_or(|head| len == Some(head.len)),
-                "invariant 2: the length of the child's head"
-            );
-            assert!(
-                !child.holds_place || class.head.is_some(),
-                "invariant 3: places go with the last packet"
-            );
-            assert!(
-                chosen.is_none() || child.holds_place,
-                "invariant 3: the child that is chosen holds its place"
-            );
+            let number = child.node as usize;
+            let is_offered = self.below.is_offered(number);
+            let len = self.below.next_of(number).map(|(len, ..)| len);
+            places += u64::from(child.holds_place);
+            if let Some(chosen) = chosen.filter(|chosen| chosen.flow.index() == flow) {
+                // A token bucket asks its child.
+                assert!(len.is_none_or(|len| len == chosen.len), "invariant 2");
+                assert!(is_offered && child.holds_place, "invariant 3");
+            } else if is_offered {
+                expected.packets += 1;
+                if child.is_known
+                    && let Some(len) = len
+                {
+                    expected.bytes += u64::from(len);
+                }
+            }
         }
-        assert_eq!(class.scheduler.backlog(), expected, "invariant 1");
-        assert_eq!(class.head.is_some(), some && !is_root, "invariant 2");
+        let backlog = class.scheduler.backlog();
+        let waits = expected.packets > 0 || chosen.is_some();
+        assert!(places == 0 || (can_choose && waits), "invariant 3");
+        expected.packets += places;
+        assert_eq!(backlog.packets, expected.packets, "invariant 1");
+        // A token bucket's length is that of its child.
+        assert!(backlog.bytes >= expected.bytes, "invariant 1");
     }
 }

@@ -4,7 +4,7 @@
 use core::fmt::Debug;
 
 use crate::config::ConfigError;
-use crate::control::Control;
+use crate::control::{Control, Reads};
 use crate::limit::Backlog;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
@@ -19,6 +19,8 @@ pub trait Rank: Debug + Clone {
     type Key: Ordinal + Debug + Send;
     /// A full buffer gives up the packet that arrived last, not the last one by rank.
     const GIVES_UP_NEWEST: bool = false;
+    /// In a tree's class the rank is a setting of the child, whatever its next packet.
+    const OF_CHILD: bool = false;
 
     /// The packet's rank: the smallest goes first, and among equal ranks the first arrival.
     fn key<T>(packet: &Packet<T>) -> Self::Key;
@@ -71,13 +73,30 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
         self.waiting.backlog()
     }
 
-    fn next_len(&self) -> Option<u32> {
+    fn turn(&mut self, _now: Instant) -> Option<FlowId> {
         let (_, first) = self.waiting.first()?;
-        Some(first.len)
+        Some(first.flow)
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        debug_assert_eq!(self.turn(Instant::ZERO), Some(flow), "it has the turn");
+        self.waiting.set_first_len(len);
     }
 }
 
 impl<R: Rank, T> Control for ByRank<R, T> {
+    fn names_turns(&self) -> bool {
+        R::OF_CHILD
+    }
+
+    fn reads(&self, _flow: FlowId) -> Reads {
+        if R::OF_CHILD {
+            Reads::WhenSent
+        } else {
+            Reads::Ahead
+        }
+    }
+
     /// 1. Packets are ordered by rank, then by arrival. The first one's recorded rank is correct.
     #[cfg(any(test, debug_assertions))]
     fn check_invariants(&self) {

@@ -175,6 +175,14 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
         (packet, flow)
     }
 
+    /// Sets the length of the head of a child's queue, in a tree's class.
+    pub(crate) fn set_len(&mut self, number: usize, len: u32) {
+        if let Some(flow) = self.flows.get_mut(number) {
+            self.pool.set_head_len(&mut flow.queue, len);
+            self.longest.changed(number, flow.queue.size());
+        }
+    }
+
     /// Removes the tail of the flow's queue.
     pub(crate) fn pop_tail(&mut self, number: usize) -> Option<P::Leaving> {
         let queue = &mut self.flows.get_mut(number)?.queue;

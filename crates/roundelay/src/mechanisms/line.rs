@@ -18,6 +18,9 @@ pub trait Waits<T>: Sized {
     fn bytes(&self) -> u32;
 
     #[doc(hidden)]
+    fn set_bytes(&mut self, len: u32);
+
+    #[doc(hidden)]
     fn leave(self) -> Self::Leaving;
 
     #[doc(hidden)]
@@ -53,6 +56,10 @@ impl<T> Waits<T> for Packet<T> {
     #[inline(always)]
     fn bytes(&self) -> u32 {
         self.len
+    }
+
+    fn set_bytes(&mut self, len: u32) {
+        self.len = len;
     }
 
     #[inline(always)]
@@ -98,6 +105,10 @@ impl Waits<Handle> for InLine {
     #[inline]
     fn bytes(&self) -> u32 {
         self.len
+    }
+
+    fn set_bytes(&mut self, len: u32) {
+        self.len = len;
     }
 
     #[inline]

@@ -152,6 +152,18 @@ impl<K: Ordinal, T> Ranked<K, T> {
         Some((slot, self.packet(slot)?))
     }
 
+    /// Sets the length of the packet with the smallest key.
+    pub(crate) fn set_first_len(&mut self, len: u32) {
+        let Some((_, slot)) = self.smallest.first() else {
+            return;
+        };
+        if let Some(packet) = &mut self.nodes[slot].packet {
+            self.backlog.bytes += u64::from(len);
+            self.backlog.bytes -= u64::from(packet.len);
+            packet.len = len;
+        }
+    }
+
     /// The packet in a slot.
     #[inline]
     pub(crate) fn packet(&self, slot: Slot) -> Option<&Packet<T>> {

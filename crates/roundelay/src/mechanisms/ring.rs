@@ -351,6 +351,14 @@ impl<T, P: Storage<T>> Ring<T, P> {
             .changed(number, self.members[number].queue.size());
     }
 
+    /// Sets the length of the head of a child's queue, in a tree's class.
+    pub(crate) fn set_len(&mut self, number: usize, len: u32) {
+        if let Some(member) = self.members.get_mut(number) {
+            self.pool.set_head_len(&mut member.queue, len);
+            self.measure(number);
+        }
+    }
+
     /// [`send`](Self::send), with a packet of the same flow from `refill` appended before the queue
     /// can count as empty. The queue number is the flow number.
     pub(crate) fn send_refilled(

@@ -54,7 +54,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
-    Parameter, Queues, Refusal, Scheduler, Seed, Share, Storage,
+    Parameter, Queues, Reads, Refusal, Scheduler, Seed, Share, Storage,
 };
 use crate::mechanisms::ring::{End, Ring};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
@@ -219,9 +219,27 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     fn backlog(&self) -> Backlog {
         self.ring.backlog()
     }
+
+    fn turn(&mut self, _now: Instant) -> Option<FlowId> {
+        let number = self.ring.turn()?;
+        Some(FlowId(number as u32))
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        self.ring.set_len(flow.index(), len);
+    }
 }
 
 impl<T, P: Storage<T>> Control for Drr<T, P> {
+    fn names_turns(&self) -> bool {
+        true
+    }
+
+    /// A turn may not cover the next packet.
+    fn reads(&self, _flow: FlowId) -> Reads {
+        Reads::InTurn
+    }
+
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check_up_to(Config::MAX_WEIGHT, Config::NAME, flow)?;
         self.ring.set_weight(flow.index(), config.weight);

@@ -51,7 +51,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, FlowId, Footprint, Handle,
     Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Numbers, Packet, Parameter, Pool, Queue,
-    Refusal, Scheduler, Seed, Storage,
+    Reads, Refusal, Scheduler, Seed, Storage,
 };
 use crate::schedulers;
 
@@ -271,7 +271,16 @@ impl<T, P: Storage<T>> Ets<T, P> {
     #[inline(always)]
     fn send(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let number = self.next_band()?;
-        let queue = &mut self.bands[number as usize].queue;
+        let Band {
+            queue,
+            quantum,
+            deficit,
+        } = &mut self.bands[number as usize];
+        if quantum.is_some() {
+            // DRR: DC_i -= the head's length.
+            *deficit -= u64::from(queue.head_len());
+            self.fruitless_turns = 0;
+        }
         let flow = self.pool.head_flow(queue);
         let packet = self.pool.pop(queue)?;
         if let Some(next) = flow.and_then(&mut refill) {
@@ -287,7 +296,7 @@ impl<T, P: Storage<T>> Ets<T, P> {
         Some(packet)
     }
 
-    /// The band whose turn it is. Its head packet is paid.
+    /// The band whose turn it is, and covers its head packet.
     fn next_band(&mut self) -> Option<u32> {
         for number in 0..self.config.strict {
             if !self.bands[number as usize].queue.is_empty() {
@@ -299,9 +308,7 @@ impl<T, P: Storage<T>> Ets<T, P> {
             let band = &mut self.bands[number as usize];
             let len = u64::from(band.queue.head_len());
             // DRR: the head is sent if the deficit counter covers it.
-            if let Some(rest) = band.deficit.checked_sub(len) {
-                band.deficit = rest;
-                self.fruitless_turns = 0;
+            if len <= band.deficit {
                 return Some(number);
             }
             // DRR: DC_i += Q_i, and on to the next in the active list.
@@ -396,6 +403,19 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Ets<T, P> {
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
+
+    fn turn(&mut self, _now: Instant) -> Option<FlowId> {
+        let number = self.next_band()?;
+        self.pool.head_flow(&self.bands[number as usize].queue)
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        for band in &mut self.bands {
+            if self.pool.head_flow(&band.queue) == Some(flow) {
+                return self.pool.set_head_len(&mut band.queue, len);
+            }
+        }
+    }
 }
 
 impl<T, P: Storage<T>> Ets<T, P> {
@@ -424,6 +444,15 @@ impl<T, P: Storage<T>> Ets<T, P> {
 }
 
 impl<T, P: Storage<T>> Control for Ets<T, P> {
+    fn names_turns(&self) -> bool {
+        true
+    }
+
+    /// A turn of a band with a quantum may not cover the next packet.
+    fn reads(&self, _flow: FlowId) -> Reads {
+        Reads::InTurn
+    }
+
     fn footprint(&self) -> Footprint {
         let bytes_per_band = size_of::<Band>() + size_of::<u32>();
         Footprint::fixed(size_of::<Self>() + self.bands.len() * bytes_per_band)

@@ -70,6 +70,14 @@ impl<T, W: Waits<T>> Fifo<T, W> {
     pub(crate) fn head_len(&self) -> Option<u32> {
         Some(self.line.front()?.bytes())
     }
+
+    /// Sets the length of the packet that leaves next.
+    pub(crate) fn set_head_len(&mut self, len: u32) {
+        if let Some(front) = self.line.front_mut() {
+            self.bytes = self.bytes - u64::from(front.bytes()) + u64::from(len);
+            front.set_bytes(len);
+        }
+    }
 }
 
 impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {

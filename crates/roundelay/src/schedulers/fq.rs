@@ -222,6 +222,10 @@ impl Discipline for Config {
         for flow in &mut scheduler.flows {
             flow.credit.limit(scheduler.config.most_credit().into());
         }
+        if let Some((credit, _)) = &mut scheduler.was_idle {
+            // What an idle flow gets back if its packet is given up.
+            *credit = (*credit).min(scheduler.config.most_credit().into());
+        }
     }
 }
 

@@ -42,8 +42,8 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, FlowId, Footprint, Handle,
-    Instant, Links, Linux, Nodes, Packet, Parameter, Pool, Queue, Queues, Refusal, Scheduler, Seed,
-    Storage,
+    Instant, Links, Linux, Nodes, Packet, Parameter, Pool, Queue, Queues, Reads, Refusal,
+    Scheduler, Seed, Storage,
 };
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
@@ -267,9 +267,48 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for PacketFq<T, P> {
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
+
+    /// Bins without packets before it lose their turns, as in a dequeue.
+    fn turn(&mut self, _now: Instant) -> Option<FlowId> {
+        loop {
+            let was_new = !self.new_bins.is_empty();
+            let list = if was_new {
+                &mut self.new_bins
+            } else {
+                &mut self.old_bins
+            };
+            let number = *list.front()?;
+            let bin = &mut self.bins[number as usize];
+            if !bin.queue.is_empty() {
+                return Some(FlowId(number));
+            }
+            list.pop_front();
+            if was_new {
+                self.old_bins.push_back(number);
+            } else {
+                bin.is_listed = false;
+            }
+        }
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        if let Some(bin) = self.bins.get_mut(flow.index()) {
+            self.pool.set_head_len(&mut bin.queue, len);
+            self.longest.changed(flow.index(), bin.queue.size());
+        }
+    }
 }
 
 impl<T, P: Storage<T>> Control for PacketFq<T, P> {
+    /// As a class only, with a bin for each flow.
+    fn names_turns(&self) -> bool {
+        self.hash.is_none()
+    }
+
+    fn reads(&self, _flow: FlowId) -> Reads {
+        Reads::WhenSent
+    }
+
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         alloc::vec![self.bin(flow) as usize]
     }

@@ -67,6 +67,7 @@ pub type Priority<T> = ByRank<Config, T>;
 
 impl Rank for Config {
     type Key = u32;
+    const OF_CHILD: bool = true;
 
     fn key<T>(packet: &Packet<T>) -> u32 {
         packet.priority

@@ -240,8 +240,12 @@ macro_rules! any {
                 match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
             }
 
-            fn next_len(&self) -> Option<u32> {
-                match self { $(Self::$variant(scheduler) => scheduler.next_len(),)* }
+            fn turn(&mut self, now: Instant) -> Option<FlowId> {
+                match self { $(Self::$variant(scheduler) => scheduler.turn(now),)* }
+            }
+
+            fn set_len(&mut self, flow: FlowId, len: u32) {
+                match self { $(Self::$variant(scheduler) => scheduler.set_len(flow, len),)* }
             }
 
             fn has_decided(&self) -> bool {

@@ -42,7 +42,7 @@
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Handle,
-    Instant, Limit, Linux, LinuxFlows, LinuxLimit, Packet, Parameter, Queues, Rate, Refusal,
+    Instant, Limit, Linux, LinuxFlows, LinuxLimit, Packet, Parameter, Queues, Rate, Reads, Refusal,
     Scheduler, Seed,
 };
 use crate::mechanisms::line::{InLine, Waits};
@@ -337,9 +337,28 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Tbf<T, W> {
         let len = self.queue.head_len()?;
         Some(self.ready_for(len))
     }
+
+    /// A class of a tree has one child, the first flow.
+    fn turn(&mut self, now: Instant) -> Option<FlowId> {
+        let len = self.queue.head_len()?;
+        (self.ready_for(len) <= now).then_some(FlowId(0))
+    }
+
+    fn set_len(&mut self, _flow: FlowId, len: u32) {
+        self.queue.set_head_len(len);
+    }
 }
 
 impl<T, W: Waits<T>> Control for Tbf<T, W> {
+    fn names_turns(&self) -> bool {
+        true
+    }
+
+    /// The buckets must hold the next packet.
+    fn reads(&self, _flow: FlowId) -> Reads {
+        Reads::InTurn
+    }
+
     fn set_link_rate(&mut self, rate: Rate) {
         self.link = Some(rate);
         self.size_buckets();

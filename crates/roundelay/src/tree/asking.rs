@@ -1,170 +1,320 @@
-//! How a tree asks its shapers for packets, and keeps those that they offer.
+//! How a class asks what is below it for packets.
+//!
+//! A class asks a child for its packet, or only for the length of its next packet, at the moment
+//! that its scheduler's [`Reads`] say. What was told stays so until the packet leaves.
 
-use super::asleep::Wake;
 use super::below::{Below, State};
-use super::shaper::{Offer, Shaper};
+use super::class::Class;
+use super::offer::Offer;
 use super::stand_in::StandIn;
-use crate::packet::Packet;
+use crate::control::Reads;
+use crate::drops::DropReason;
+use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
 use crate::time::{Instant, Slack};
 
+/// A node's next packet: length, slack, deadline.
+type Next = (u32, Slack, Instant);
+
 impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
-    pub(super) fn shaper(&self, number: usize) -> Option<&Shaper<T, I>> {
-        match self.nodes.get(number) {
-            Some(State::Shaper(shaper)) => Some(shaper),
-            _ => None,
+    /// Asks a class's scheduler for a packet, as the link asks the root.
+    #[inline]
+    pub(super) fn serve(&mut self, class: &mut Class<I>) -> Option<Packet<T>> {
+        if class.scheduler.names_turns() {
+            self.serve_in_turn(class)
+        } else {
+            self.serve_known(class)
         }
     }
 
-    fn shaper_mut(&mut self, number: usize) -> Option<&mut Shaper<T, I>> {
-        match self.nodes.get_mut(number) {
-            Some(State::Shaper(shaper)) => Some(shaper),
-            _ => None,
-        }
-    }
-
-    /// Length, slack and deadline of the packet that a shaper offers.
-    #[cold]
-    pub(super) fn offered(&self, shaper: &Shaper<T, I>) -> Option<(u32, Slack, Instant)> {
-        if !shaper.is_offered {
-            return None;
-        }
-        match shaper.offer {
-            Offer::Ahead | Offer::Peeked => {
-                let head = shaper.head.as_ref()?;
-                Some((head.len, head.slack, head.deadline))
-            }
-            Offer::OfChild => {
-                let children = &shaper.class.as_ref()?.children;
-                children
-                    .iter()
-                    .find_map(|child| self.next_of(child.node as usize))
-            }
-            Offer::InTurn => Some((0, Slack::ZERO, Instant::MAX)),
-            Offer::First => {
-                let len = shaper.class.as_ref()?.scheduler.next_len()?;
-                Some((len, Slack::ZERO, Instant::MAX))
-            }
-        }
-    }
-
-    /// Asks a shaper for a packet, as the link asks the root.
-    fn ask(&mut self, number: usize) -> Option<Packet<T>> {
+    /// [`serve`](Self::serve), if all children's lengths are known.
+    fn serve_known(&mut self, class: &mut Class<I>) -> Option<Packet<T>> {
         let now = self.now;
-        let mut class = self.shaper_mut(number)?.class.take()?;
-        let mut sent = None;
+        let children = &class.children;
         loop {
-            let children = &class.children;
+            let mut sent = None;
             let chosen = class.scheduler.dequeue_refilled(now, &mut |flow| {
                 let child = children.get(flow.index())?.node as usize;
-                sent = self.take_head(child);
-                self.stand_in(child)
+                sent = self.take(child);
+                self.offer(child, Reads::Ahead)
             });
             if sent.is_some() || chosen.is_none() {
-                break;
+                return sent;
             }
         }
-        self.shaper_mut(number)?.class = Some(class);
-        sent
     }
 
-    /// Has a shaper that offers nothing offer its next packet, if it gives one now.
-    pub(super) fn prepare(&mut self, number: usize) {
+    /// [`serve`](Self::serve), if the scheduler names the child whose turn it is.
+    fn serve_in_turn(&mut self, class: &mut Class<I>) -> Option<Packet<T>> {
         let now = self.now;
-        let Some(shaper) = self.shaper(number) else {
-            return;
-        };
-        let has_packets = !shaper.backlog().is_empty();
-        let offers = match shaper.offer {
-            Offer::InTurn | Offer::First => has_packets,
-            Offer::OfChild => has_packets && shaper.ready_at().is_none_or(|ready| ready <= now),
-            Offer::Ahead | Offer::Peeked => {
-                let packet = self.ask(number);
-                self.hold(number, packet)
+        let mut told = None;
+        loop {
+            let flow = class.scheduler.turn(now)?;
+            let child = class.node(flow);
+            let reads = class.reads(flow);
+            let mut packet = None;
+            if class.child(flow).is_known || told == Some(flow) {
+                packet = self.take(child);
+            } else if reads == Reads::WhenSent {
+                packet = self.ask(child);
+                if let Some(packet) = &packet {
+                    class.learn(flow, packet.len, false);
+                }
+            } else if self.learn(class, flow) {
+                told = Some(flow);
+                continue;
             }
-        };
-        self.set_offered(number, offers);
+            let Some(packet) = packet else {
+                class.withdraw(flow);
+                self.set_offered(child, false);
+                continue;
+            };
+            let mut next = self.offer(child, reads);
+            class.children[flow.index()].is_known = next.is_some() && reads == Reads::Ahead;
+            class.scheduler.dequeue_refilled(now, &mut |_| next.take());
+            return Some(packet);
+        }
     }
 
-    /// Keeps a packet that was taken out ahead. True if there is one.
-    fn hold(&mut self, number: usize, packet: Option<Packet<T>>) -> bool {
-        let Some(packet) = packet else {
+    /// Asks a child for the length of its next packet, and tells the class's scheduler. False if the
+    /// child gives none.
+    fn learn(&mut self, class: &mut Class<I>, flow: FlowId) -> bool {
+        let child = class.node(flow);
+        let Some((len, ..)) = self.peek(child) else {
             return false;
         };
-        self.backlog.packets = self.backlog.packets.wrapping_add(1);
-        self.backlog.bytes = self.backlog.bytes.wrapping_add(packet.len.into());
-        if let Some(shaper) = self.shaper_mut(number) {
-            shaper.head = Some(packet);
-        }
+        let is_first = self
+            .inner(child)
+            .is_some_and(|inner| inner.offer == Offer::First);
+        class.learn(flow, len, !is_first);
         true
     }
 
-    /// Notes whether a shaper offers a packet. One that has packets and offers none sleeps.
-    pub(super) fn set_offered(&mut self, number: usize, is_offered: bool) {
-        self.offer_or_sleep(number, is_offered, None);
+    /// Asks a class below the root for a packet.
+    fn serve_node(&mut self, number: usize) -> Option<Packet<T>> {
+        let mut class = self.inner_mut(number)?.class.take()?;
+        let packet = self.serve(&mut class);
+        self.inner_mut(number)?.class = Some(class);
+        packet
     }
 
-    /// [`set_offered`](Self::set_offered), for a shaper that is asked again `at` this time, or else
-    /// when its scheduler is ready.
-    fn offer_or_sleep(&mut self, number: usize, is_offered: bool, at: Option<Instant>) {
-        let Some(shaper) = self.shaper_mut(number) else {
+    /// Asks a node for a packet that leaves at once.
+    fn ask(&mut self, number: usize) -> Option<Packet<T>> {
+        if self.next_of(number).is_some() {
+            return self.take(number);
+        }
+        if let Some(State::Class(_)) = self.nodes.get(number) {
+            return self.serve_node(number);
+        }
+        self.ask_leaf(number)
+    }
+
+    /// Dequeues a leaf's next packet. Packets longer than the leaf's present limit are dropped on
+    /// the way. An empty leaf is not asked, as an empty queue at a link is not.
+    fn ask_leaf(&mut self, number: usize) -> Option<Packet<T>> {
+        let now = self.now;
+        let longest = self.plan.entry(number)?.longest;
+        let (leaf, dropped) = self.leaf_mut(number)?;
+        let mut packet = None;
+        while !leaf.buffer.scheduler().backlog().is_empty() {
+            packet = leaf
+                .buffer
+                .dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
+            match packet.take_if(|packet| packet.len > longest) {
+                Some(too_long) => dropped.push_back((too_long, DropReason::Refused)),
+                None => break,
+            }
+        }
+        self.count(number);
+        packet
+    }
+
+    /// Length, slack and deadline of a node's next packet, which is decided with this call.
+    pub(super) fn peek(&mut self, number: usize) -> Option<Next> {
+        if let Some(next) = self.next_of(number) {
+            return Some(next);
+        }
+        match self.nodes.get(number)? {
+            State::Absent => return None,
+            State::Leaf(_) => {
+                let packet = self.ask_leaf(number)?;
+                self.count_ahead(packet.len);
+                let (leaf, _) = self.leaf_mut(number)?;
+                leaf.buffer.hold(packet.len);
+                leaf.head = Some(packet);
+                let size = leaf.size();
+                self.longest.changed(number, size);
+            }
+            State::Class(inner) => match inner.offer {
+                Offer::OfChild | Offer::First => return self.look(number),
+                Offer::Chosen => self.choose(number),
+                Offer::Held | Offer::WhenSent => {
+                    let packet = self.serve_node(number)?;
+                    self.count_ahead(packet.len);
+                    self.inner_mut(number)?.held = Some(packet);
+                }
+            },
+        }
+        self.next_of(number)
+    }
+
+    /// The next packet of a class that gives its child's, without a decision.
+    fn look(&mut self, number: usize) -> Option<Next> {
+        let mut class = self.inner_mut(number)?.class.take()?;
+        let next = self.look_into(&mut class);
+        self.inner_mut(number)?.class = Some(class);
+        next
+    }
+
+    fn look_into(&mut self, class: &mut Class<I>) -> Option<Next> {
+        loop {
+            let flow = class.scheduler.turn(self.now)?;
+            let child = class.node(flow);
+            if let Some(next) = self.peek(child) {
+                if class.child(flow).is_known || class.reads(flow) == Reads::WhenSent {
+                    return Some(next);
+                }
+                class.learn(flow, next.0, true);
+            } else {
+                class.withdraw(flow);
+                self.set_offered(child, false);
+            }
+        }
+    }
+
+    /// Has a class choose a child, if any gives a packet.
+    fn choose(&mut self, number: usize) {
+        let Some(inner) = self.inner_mut(number) else {
             return;
         };
-        let before = shaper.asleep_until;
-        shaper.is_offered = is_offered;
-        shaper.asleep_until = None;
-        if !is_offered && !shaper.backlog().is_empty() {
-            let at = at.or_else(|| shaper.ready_at());
-            shaper.asleep_until = Some(Wake::At(at.unwrap_or(Instant::MAX)));
+        let Some(mut class) = inner.class.take() else {
+            return;
+        };
+        let chosen = if class.scheduler.names_turns() {
+            self.choose_in_turn(&mut class)
+        } else {
+            self.choose_known(&mut class)
+        };
+        if let Some(inner) = self.inner_mut(number) {
+            inner.class = Some(class);
+            inner.chosen = chosen;
         }
-        let after = shaper.asleep_until;
-        self.asleep.change(number, before, after);
     }
 
-    /// Has a shaper choose when the tree is asked for a packet the next time.
-    pub(super) fn put_off(&mut self, number: usize) {
-        let now = self.now;
-        self.offer_or_sleep(number, false, Some(now));
-        self.has_put_off = true;
+    /// RESTART-NODE.
+    fn choose_known(&mut self, class: &mut Class<I>) -> Option<Packet<StandIn>> {
+        loop {
+            let chosen = class.choose(self.now)?;
+            if chosen.payload == StandIn::Head {
+                return Some(chosen);
+            }
+        }
     }
 
-    /// Takes the packet that a shaper offers. The shaper then prepares the next one.
-    #[cold]
-    pub(super) fn take_offered(&mut self, number: usize) -> Option<Packet<T>> {
-        let shaper = self.shaper_mut(number)?;
-        if !shaper.is_offered {
-            return None;
-        }
-        match shaper.offer {
-            Offer::Ahead | Offer::Peeked => {
-                let is_peeked = shaper.offer == Offer::Peeked;
-                let packet = shaper.head.take()?;
-                self.backlog.packets = self.backlog.packets.wrapping_sub(1);
-                self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
-                // A scheduler that gives nothing is often ready when the packet has been sent, so
-                // the time at which it is need not be found before.
-                let next = if is_peeked { None } else { self.ask(number) };
-                if self.hold(number, next) {
-                    self.set_offered(number, true);
-                } else {
-                    self.put_off(number);
+    fn choose_in_turn(&mut self, class: &mut Class<I>) -> Option<Packet<StandIn>> {
+        loop {
+            let flow = class.scheduler.turn(self.now)?;
+            let child = class.node(flow);
+            let state = class.child(flow);
+            if state.holds_place {
+                class.choose(self.now);
+            } else if state.is_known || class.reads(flow) == Reads::WhenSent {
+                let Some((len, slack, deadline)) = self.peek(child) else {
+                    class.withdraw(flow);
+                    self.set_offered(child, false);
+                    continue;
+                };
+                if !state.is_known {
+                    class.learn(flow, len, true);
                 }
+                let stand_in = class.choose(self.now)?;
+                return Some(Packet {
+                    len,
+                    slack,
+                    deadline,
+                    ..stand_in
+                });
+            } else if !self.learn(class, flow) {
+                class.withdraw(flow);
+                self.set_offered(child, false);
+            }
+        }
+    }
+
+    /// Takes the packet that a node was asked for by [`peek`](Self::peek).
+    pub(super) fn take(&mut self, number: usize) -> Option<Packet<T>> {
+        match self.nodes.get_mut(number)? {
+            State::Absent => None,
+            State::Leaf(leaf) => {
+                let packet = leaf.head.take()?;
+                leaf.buffer.release();
+                let size = leaf.size();
+                self.longest.changed(number, size);
+                self.count_gone(packet.len);
                 Some(packet)
             }
-            Offer::OfChild | Offer::First => {
-                let packet = self.ask(number);
-                self.prepare(number);
-                packet
-            }
-            Offer::InTurn => {
-                let packet = self.ask(number);
-                if packet.is_some() {
-                    self.prepare(number);
-                } else {
-                    self.set_offered(number, false);
+            State::Class(inner) => {
+                if let Some(packet) = inner.held.take() {
+                    self.count_gone(packet.len);
+                    return Some(packet);
                 }
-                packet
+                match inner.offer {
+                    Offer::Chosen => self.take_chosen(number),
+                    _ => self.serve_node(number),
+                }
             }
+        }
+    }
+
+    /// Takes the packet of the child that a class has chosen. The child's next stand-in goes behind
+    /// the place holder.
+    fn take_chosen(&mut self, number: usize) -> Option<Packet<T>> {
+        let inner = self.inner_mut(number)?;
+        let flow = inner.chosen.take()?.flow;
+        let mut class = inner.class.take()?;
+        let child = class.node(flow);
+        let packet = self.take(child);
+        self.enter(&mut class, child);
+        if class.stand_ins() == 0 {
+            // Place holders do not outlast the packets.
+            class.drop_places(self.now);
+        }
+        self.inner_mut(number)?.class = Some(class);
+        packet
+    }
+
+    /// A stand-in of a node for the class above, if the node has a packet to give. A class that
+    /// reads no length yet gets one without a length.
+    pub(super) fn offer(&mut self, number: usize, reads: Reads) -> Option<Packet<StandIn>> {
+        let mut next = Some((0, Slack::ZERO, Instant::MAX));
+        if reads == Reads::Ahead {
+            next = self.peek(number);
+        } else if !self.has_packets(number) {
+            next = None;
+        }
+        self.set_offered(number, next.is_some());
+        let (len, slack, deadline) = next?;
+        let entry = self.plan.entry(number)?;
+        Some(Packet {
+            arrival: self.now,
+            priority: entry.node.priority,
+            slack,
+            deadline,
+            ..Packet::new(entry.flow, len, StandIn::Head)
+        })
+    }
+
+    /// Enters a node's stand-in in the class above. A packet whose stand-in the class refuses is
+    /// dropped.
+    pub(super) fn enter(&mut self, class: &mut Class<I>, number: usize) {
+        let reads = class.reads(self.flow_of(number));
+        while let Some(stand_in) = self.offer(number, reads) {
+            if class.hear(self.now, stand_in) {
+                return;
+            }
+            let refused = self.take(number);
+            self.dropped
+                .extend(refused.map(|packet| (packet, DropReason::Refused)));
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The nodes below the root: packets wait in leaves and move up from class to class as they are
-//! chosen.
+//! The nodes below the root: packets wait in leaves until a class asks for them.
+//!
+//! `asking.rs` has the calls by which classes ask what is below them.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::asleep::{Asleep, Wake};
 use super::class::Class;
-use super::config::{Config, Node, PlanEntry, ROOT};
-use super::shaper::{Offer, Shaper};
+use super::config::{Config, Node, ROOT};
+use super::offer::{Inner, Offer};
 use super::stand_in::StandIn;
 use crate::buffer::Buffer;
 use crate::drops::{DropReason, Refusal};
-use crate::limit::Backlog;
+use crate::limit::{Backlog, Limit};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
@@ -29,12 +29,12 @@ pub(super) struct Below<T, L, I> {
     pub(super) backlog: Backlog,
     /// Leaves by backlog.
     pub(super) longest: Longest,
-    /// Leaves and shapers that hold packets but gave none when asked.
+    /// Nodes that hold packets but gave none when asked.
     pub(super) asleep: Asleep,
     /// Those that are due, while they are asked again.
     pub(super) due: Vec<usize>,
-    /// A shaper waits for the next call of `Tree::dequeue`.
-    pub(super) has_put_off: bool,
+    /// Of the buffer in front of the tree.
+    pub(super) limit: Limit,
     /// Dropped packets, until the caller takes them.
     pub(super) dropped: Dropped<T>,
     /// The latest time argument of all calls.
@@ -49,19 +49,18 @@ pub(super) enum State<T, L, I> {
     /// The root, or an inner class in another node's scheduler, or removed.
     Absent,
     Leaf(Leaf<T, L>),
-    Class(Class<I>),
-    /// A class that may wait though its children have packets.
-    Shaper(Box<Shaper<T, I>>),
+    Class(Inner<T, I>),
 }
 
 pub(super) struct Leaf<T, L> {
     pub(super) buffer: Buffer<L>,
-    /// The next packet to leave, already out of the buffer. Its stand-in is queued in the class, or
-    /// chosen there.
+    /// The next packet to leave, already out of the buffer because a class must know its length.
     pub(super) head: Option<Packet<T>>,
     /// The scheduler's backlog at the last query.
     pub(super) told: Backlog,
-    /// When it is asked again, while it holds packets and has no head.
+    /// The class has the leaf's stand-in, or has chosen the leaf.
+    pub(super) is_offered: bool,
+    /// When it is asked again, while it holds packets and gives none.
     pub(super) asleep_until: Option<Wake>,
 }
 
@@ -71,19 +70,9 @@ impl<T, L: Scheduler<T>, I> State<T, L, I> {
             buffer: Buffer::new(node.limit(), scheduler),
             head: None,
             told: Backlog::default(),
+            is_offered: false,
             asleep_until: None,
         })
-    }
-
-    /// A class, or a shaper that offers its packets so.
-    pub(super) fn class(offer: Option<Offer>, scheduler: I) -> Self
-    where
-        I: Scheduler<StandIn>,
-    {
-        match offer {
-            Some(offer) => Self::Shaper(Box::new(Shaper::new(offer, scheduler))),
-            None => Self::Class(Class::new(scheduler)),
-        }
     }
 }
 
@@ -97,6 +86,15 @@ impl<T, L: Scheduler<T>> Leaf<T, L> {
             .bytes
             .saturating_add(head.1)
             .max(self.told.packets.saturating_add(head.0))
+    }
+
+    /// The length of the packet that is out of the buffer.
+    pub(super) fn head_len(&self) -> Option<u32> {
+        Some(self.head.as_ref()?.len)
+    }
+
+    fn has_packets(&self) -> bool {
+        self.head.is_some() || !self.told.is_empty()
     }
 }
 
@@ -112,12 +110,22 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             .map_or(FlowId::default(), |entry| entry.flow)
     }
 
-    pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
-        match self.nodes.get_mut(number) {
-            Some(State::Class(class)) => Some(class),
-            Some(State::Shaper(shaper)) => shaper.class_mut(),
+    pub(super) fn inner(&self, number: usize) -> Option<&Inner<T, I>> {
+        match self.nodes.get(number) {
+            Some(State::Class(inner)) => Some(inner),
             _ => None,
         }
+    }
+
+    pub(super) fn inner_mut(&mut self, number: usize) -> Option<&mut Inner<T, I>> {
+        match self.nodes.get_mut(number) {
+            Some(State::Class(inner)) => Some(inner),
+            _ => None,
+        }
+    }
+
+    pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
+        self.inner_mut(number)?.class.as_mut()
     }
 
     pub(super) fn leaf(&self, number: usize) -> Option<&Leaf<T, L>> {
@@ -137,24 +145,57 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    pub(super) fn has_head(&self, number: usize) -> bool {
+    /// Whether the class above has the node's stand-in, or has chosen the node.
+    pub(super) fn is_offered(&self, number: usize) -> bool {
         match self.nodes.get(number) {
-            Some(State::Leaf(leaf)) => leaf.head.is_some(),
-            Some(State::Class(class)) => class.head.is_some(),
-            Some(State::Shaper(shaper)) => shaper.is_offered,
+            Some(State::Leaf(leaf)) => leaf.is_offered,
+            Some(State::Class(inner)) => inner.is_offered,
+            Some(State::Absent) | None => false,
+        }
+    }
+
+    /// Notes whether the class above counts on the node. A node that holds packets sleeps if it does
+    /// not.
+    pub(super) fn set_offered(&mut self, number: usize, is_offered: bool) {
+        match self.nodes.get_mut(number) {
+            Some(State::Leaf(leaf)) => leaf.is_offered = is_offered,
+            Some(State::Class(inner)) => inner.is_offered = is_offered,
+            Some(State::Absent) | None => return,
+        }
+        self.note_sleep(number);
+    }
+
+    /// Whether a node holds packets, as far as those below have told.
+    pub(super) fn has_packets(&self, number: usize) -> bool {
+        match self.nodes.get(number) {
+            Some(State::Leaf(leaf)) => leaf.has_packets(),
+            Some(State::Class(inner)) => inner.has_packets(),
             Some(State::Absent) | None => false,
         }
     }
 
     /// Whether the child's next packet is the one that the class gives next.
     pub(super) fn has_chosen(&self, class: usize, child: usize) -> bool {
-        match self.nodes.get(class) {
-            Some(State::Class(class)) => {
-                let head = class.head.as_ref();
-                head.is_some_and(|head| head.flow == self.flow_of(child))
-            }
-            Some(State::Shaper(shaper)) => shaper.is_bound(),
-            _ => false,
+        let chosen = self.inner(class).and_then(|inner| inner.chosen.as_ref());
+        chosen.is_some_and(|chosen| chosen.flow == self.flow_of(child))
+    }
+
+    /// Whether the class above has decided on the packet that a node gives next: it has chosen the
+    /// node, or is a token bucket that has been chosen for it.
+    pub(super) fn is_bound(&self, number: usize) -> bool {
+        let parent = self.parent(number);
+        let is_bucket = self
+            .inner(parent)
+            .is_some_and(|inner| inner.offer == Offer::OfChild);
+        let is_chosen = is_bucket && self.has_chosen(self.parent(parent), parent);
+        is_chosen || self.has_chosen(parent, number)
+    }
+
+    /// Removes the place holders of a class without packets.
+    pub(super) fn drop_places(&mut self, number: usize) {
+        let now = self.now;
+        if let Some(class) = self.class_mut(number) {
+            class.drop_places(now);
         }
     }
 
@@ -165,8 +206,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         })
     }
 
-    /// Enqueues a packet in a leaf, which is then asked for a packet if it has no head. A refused
-    /// packet is returned.
+    /// Enqueues a packet in a leaf. A refused packet is returned.
     pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
         let now = self.now;
         let arrival = packet.arrival;
@@ -187,6 +227,18 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         Err(refused)
     }
 
+    /// Tells a leaf without a limit of its own the limit of the buffer in front of the tree.
+    pub(super) fn tell_limit(&mut self, number: usize) {
+        let limit = self.limit;
+        let has_own = self
+            .plan
+            .node(number)
+            .is_some_and(|node| node.limit() != Limit::UNBOUNDED);
+        if let Some((leaf, _)) = self.leaf_mut(number).filter(|_| !has_own) {
+            leaf.buffer.scheduler_mut().set_buffer_limit(limit);
+        }
+    }
+
     /// Updates what is recorded about a leaf, after a call to its scheduler.
     pub(super) fn listen(&mut self, number: usize) {
         self.count(number);
@@ -194,7 +246,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     }
 
     /// Updates a leaf's recorded backlog.
-    fn count(&mut self, number: usize) {
+    pub(super) fn count(&mut self, number: usize) {
         let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else {
             return;
         };
@@ -213,75 +265,48 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         self.longest.changed(number, leaf.size());
     }
 
-    /// Notes whether a leaf sleeps, and until when. Call this after each call that may change its
+    /// A packet is out of its leaf's scheduler, and waits.
+    pub(super) fn count_ahead(&mut self, len: u32) {
+        self.backlog.packets = self.backlog.packets.wrapping_add(1);
+        self.backlog.bytes = self.backlog.bytes.wrapping_add(len.into());
+    }
+
+    /// A packet that was out of its leaf's scheduler no longer waits.
+    pub(super) fn count_gone(&mut self, len: u32) {
+        self.backlog.packets = self.backlog.packets.wrapping_sub(1);
+        self.backlog.bytes = self.backlog.bytes.wrapping_sub(len.into());
+    }
+
+    /// Notes whether a node sleeps, and until when. Call this after each call that may change its
     /// scheduler's time.
     pub(super) fn note_sleep(&mut self, number: usize) {
-        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else {
-            return;
+        let sleeps = !self.is_offered(number) && self.has_packets(number);
+        let (before, after) = match self.nodes.get_mut(number) {
+            Some(State::Leaf(leaf)) => {
+                let wake = sleeps.then(|| Wake::told(leaf.buffer.scheduler().ready_at()));
+                let before = core::mem::replace(&mut leaf.asleep_until, wake);
+                (before, wake)
+            }
+            Some(State::Class(inner)) => {
+                let ready = sleeps.then(|| inner.ready_at().unwrap_or(Instant::MAX));
+                let wake = ready.map(Wake::At);
+                (core::mem::replace(&mut inner.asleep_until, wake), wake)
+            }
+            Some(State::Absent) | None => return,
         };
-        let before = leaf.asleep_until;
-        let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
-        leaf.asleep_until = if sleeps {
-            Some(Wake::told(leaf.buffer.scheduler().ready_at()))
-        } else {
-            None
-        };
-        self.asleep.change(number, before, leaf.asleep_until);
+        self.asleep.change(number, before, after);
     }
 
     /// When a node that sleeps is asked again. None: it does not sleep.
     pub(super) fn asleep_until(&self, number: usize) -> Option<Wake> {
         match self.nodes.get(number)? {
             State::Leaf(leaf) => leaf.asleep_until,
-            State::Shaper(shaper) => shaper.asleep_until,
-            State::Absent | State::Class(_) => None,
-        }
-    }
-
-    /// Moves a leaf's next packet from its buffer to `head`, if the leaf gives one.
-    pub(super) fn commit(&mut self, number: usize) {
-        let now = self.now;
-        let Some((leaf, dropped)) = self.leaf_mut(number) else {
-            return;
-        };
-        leaf.head = leaf
-            .buffer
-            .dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
-        if let Some(head) = &leaf.head {
-            let len = u64::from(head.len);
-            self.backlog.packets = self.backlog.packets.wrapping_add(1);
-            self.backlog.bytes = self.backlog.bytes.wrapping_add(len);
-        }
-        self.listen(number);
-    }
-
-    /// Takes a node's head packet. Its leaf then prepares the next packet, and the classes on the
-    /// path choose again.
-    pub(super) fn take_head(&mut self, number: usize) -> Option<Packet<T>> {
-        match self.nodes.get_mut(number)? {
+            State::Class(inner) => inner.asleep_until,
             State::Absent => None,
-            State::Leaf(leaf) => {
-                let packet = leaf.head.take()?;
-                self.backlog.packets = self.backlog.packets.wrapping_sub(1);
-                self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
-                self.commit(number);
-                Some(packet)
-            }
-            State::Class(class) => {
-                let flow = class.head.take()?.flow;
-                let child = class.child(flow);
-                let packet = self.take_head(child);
-                self.report(child);
-                let now = self.now;
-                self.class_mut(number)?.choose(now);
-                packet
-            }
-            State::Shaper(_) => self.take_offered(number),
         }
     }
 
-    /// Length, slack and deadline of a node's next packet.
-    #[inline]
+    /// Length, slack and deadline of a node's next packet, if it is decided.
     pub(super) fn next_of(&self, number: usize) -> Option<(u32, Slack, Instant)> {
         match self.nodes.get(number)? {
             State::Absent => None,
@@ -289,63 +314,17 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 let head = leaf.head.as_ref()?;
                 Some((head.len, head.slack, head.deadline))
             }
-            State::Class(class) => {
-                let head = class.head.as_ref()?;
-                Some((head.len, head.slack, head.deadline))
+            State::Class(inner) => {
+                if let Some(chosen) = &inner.chosen {
+                    return Some((chosen.len, chosen.slack, chosen.deadline));
+                }
+                let held = inner.held.as_ref()?;
+                Some((held.len, held.slack, held.deadline))
             }
-            State::Shaper(shaper) => self.offered(shaper),
         }
     }
 
-    /// A node's stand-in for its parent. Packets longer than the node's present limit are dropped
-    /// on the way.
-    pub(super) fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
-        loop {
-            let PlanEntry {
-                node,
-                flow,
-                longest,
-                ..
-            } = self.plan.entry(number)?;
-            let (len, slack, deadline) = self.next_of(number)?;
-            if len <= *longest {
-                let arrival = self.now;
-                let priority = node.priority;
-                return Some(Packet {
-                    arrival,
-                    priority,
-                    slack,
-                    deadline,
-                    ..Packet::new(*flow, len, StandIn::Head)
-                });
-            }
-            self.refuse_head(number);
-        }
-    }
-
-    pub(super) fn refuse_head(&mut self, number: usize) {
-        let packet = self.take_head(number);
-        self.dropped
-            .extend(packet.map(|packet| (packet, DropReason::Refused)));
-    }
-
-    /// Reports a child's new stand-in to its class.
-    pub(super) fn report(&mut self, child: usize) {
-        loop {
-            let now = self.now;
-            let parent = self.parent(child);
-            let stand_in = self.stand_in(child);
-            if self
-                .class_mut(parent)
-                .is_none_or(|class| class.hear(now, stand_in))
-            {
-                return;
-            }
-            self.refuse_head(child);
-        }
-    }
-
-    /// Evicts a packet from a leaf's scheduler. The leaf's head packet stays.
+    /// Evicts a packet from a leaf's scheduler. A packet that is out of it stays.
     pub(super) fn evict_waiting(&mut self, number: usize) -> Option<Packet<T>> {
         let (leaf, dropped) = self.leaf_mut(number)?;
         let scheduler = leaf.buffer.scheduler_mut();

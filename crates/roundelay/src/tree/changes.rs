@@ -77,6 +77,7 @@ impl<T: Send> Tree<T> {
                 .map(|scheduler| State::leaf(node, scheduler))
         };
         self.below.nodes[number] = made.map_err(|error| setting(&node.name, error))?;
+        self.below.tell_limit(number);
         self.adopt(number)
     }
 
@@ -107,8 +108,7 @@ impl<T: Send> Tree<T> {
                 .spec
                 .discipline
                 .reconfigure(leaf.buffer.scheduler_mut()),
-            State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
-            State::Shaper(shaper) => match shaper.class_mut() {
+            State::Class(inner) => match &mut inner.class {
                 Some(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
                 None => Ok(()),
             },
@@ -173,9 +173,11 @@ impl<T: Send> Tree<T> {
 
     fn settle(&mut self, number: usize, node: Node) {
         if let Some((leaf, dropped)) = self.below.leaf_mut(number) {
-            leaf.buffer.set_limit(node.limit(), |packet, reason| {
-                dropped.push_back((packet, reason))
-            });
+            let held = leaf.head_len();
+            leaf.buffer
+                .set_limit_beside(node.limit(), held, |packet, reason| {
+                    dropped.push_back((packet, reason));
+                });
             self.below.listen(number);
         }
         let Some(entry) = self
@@ -189,6 +191,7 @@ impl<T: Send> Tree<T> {
         };
         let priority = node.priority;
         let before = core::mem::replace(&mut entry.node, node).priority;
+        self.below.tell_limit(number);
         self.below.plan.find_longest();
         if priority != before && number != ROOT && !self.below.plan.is_inner(number) {
             self.enter_anew(number, priority);
@@ -201,19 +204,17 @@ impl<T: Send> Tree<T> {
         let now = self.below.now;
         let parent = self.below.parent(number);
         let flow = self.below.flow_of(number);
+        let is_chosen = self.below.has_chosen(parent, number);
         let Some(class) = self.class_mut(parent) else {
             return;
         };
-        class.withdraw(flow);
+        class.clear(flow);
         class.children[flow.index()].priority = priority;
-        if class.head.as_ref().is_some_and(|head| head.flow == flow) {
-            let stands = class.children[flow.index()].take_turns(flow);
-            let held = class.hear(now, stands);
-            debug_assert!(held, "a class takes packets of no length");
-        } else if parent == ROOT {
-            self.report_to_root(number);
-        } else {
-            self.below.report(number);
+        if is_chosen {
+            class.hold_place(now, flow);
+        } else if self.below.is_offered(number) {
+            self.below.set_offered(number, false);
+            self.activate(number);
         }
     }
 }
@@ -234,12 +235,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             let flow = self.below.flow_of(number);
             let is_inner = self.below.plan.is_inner(number);
             if let Some(class) = self.class_mut(parent).filter(|_| !is_inner) {
-                class.withdraw(flow);
+                class.clear(flow);
                 class.scheduler.remove_flow(flow);
                 class.children[flow.index()] = Child::ABSENT;
             }
             self.below.plan.forget(number);
-            self.look_again(parent);
+            self.doubt(parent);
+            self.retire(parent);
         }
         Ok(())
     }

@@ -1,12 +1,11 @@
-//! A class in the tree: its scheduler, the children's stand-ins in there, and the child chosen
-//! ahead.
+//! A class in the tree: its scheduler, and the children's stand-ins in there.
 
 use alloc::vec::Vec;
 
 use super::config::{NONE, PlanEntry, ROOT};
 use super::stand_in::StandIn;
 use crate::config::ConfigError;
-use crate::control::Footprint;
+use crate::control::{Footprint, Reads};
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
 use crate::service::Service;
@@ -16,9 +15,8 @@ pub(super) struct Class<I> {
     pub(super) scheduler: I,
     /// By position (the child's flow number in the scheduler).
     pub(super) children: Vec<Child>,
-    /// The chosen child's stand-in. Always `None` in the root, where a chosen packet leaves at
-    /// once.
-    pub(super) head: Option<Packet<StandIn>>,
+    /// Place holders in the scheduler.
+    places: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +25,8 @@ pub(super) struct Child {
     pub(super) priority: u32,
     /// A packet without length holds the child's position in the scheduler.
     pub(super) holds_place: bool,
+    /// The child's stand-in has the length of the child's next packet.
+    pub(super) is_known: bool,
 }
 
 impl Child {
@@ -34,17 +34,8 @@ impl Child {
         node: NONE,
         priority: 0,
         holds_place: false,
+        is_known: false,
     };
-
-    /// The packet to enqueue in exchange for the dequeued one: a place holder for a stand-in, and
-    /// nothing for a place holder.
-    pub(super) fn take_turns(&mut self, flow: FlowId) -> Option<Packet<StandIn>> {
-        self.holds_place = !self.holds_place;
-        self.holds_place.then(|| Packet {
-            priority: self.priority,
-            ..Packet::new(flow, 0, StandIn::Place)
-        })
-    }
 }
 
 impl<I: Scheduler<StandIn>> Class<I> {
@@ -52,7 +43,7 @@ impl<I: Scheduler<StandIn>> Class<I> {
         Self {
             scheduler,
             children: Vec::new(),
-            head: None,
+            places: 0,
         }
     }
 
@@ -74,39 +65,102 @@ impl<I: Scheduler<StandIn>> Class<I> {
         self.children[flow] = Child {
             node: number as u32,
             priority: entry.node.priority,
-            holds_place: false,
+            ..Child::ABSENT
         };
         Ok(())
     }
 
-    /// Enqueues a child's new stand-in, or nothing if the child is empty. A place holder then
-    /// leaves in its turn. False if the discipline refuses the stand-in.
-    pub(super) fn hear(&mut self, now: Instant, stand_in: Option<Packet<StandIn>>) -> bool {
-        stand_in.is_none_or(|stand_in| self.scheduler.enqueue(now, stand_in).is_ok())
+    /// Enqueues a child's new stand-in. False if the discipline refuses it.
+    pub(super) fn hear(&mut self, now: Instant, stand_in: Packet<StandIn>) -> bool {
+        let flow = stand_in.flow;
+        let is_known = self.reads(flow) == Reads::Ahead;
+        if self.scheduler.enqueue(now, stand_in).is_err() {
+            return false;
+        }
+        self.children[flow.index()].is_known = is_known;
+        true
     }
 
-    /// Removes the child's stand-in and place holder.
-    pub(super) fn withdraw(&mut self, flow: FlowId) {
-        while self.scheduler.evict_flow(flow).is_some() {}
-        self.children[flow.index()].holds_place = false;
+    pub(super) fn reads(&self, flow: FlowId) -> Reads {
+        self.scheduler.reads(flow)
     }
 
-    /// Chooses a child ahead. `head` stays `None` if no child has a packet.
-    pub(super) fn choose(&mut self, now: Instant) {
-        while self.head.is_none() {
-            let children = &mut self.children;
-            let next = self.scheduler.dequeue_refilled(now, &mut |flow| {
-                children.get_mut(flow.index())?.take_turns(flow)
-            });
-            let Some(next) = next else { return };
-            self.head = Some(next).filter(|next| next.payload == StandIn::Head);
+    pub(super) fn child(&self, flow: FlowId) -> Child {
+        let child = self.children.get(flow.index());
+        child.copied().unwrap_or(Child::ABSENT)
+    }
+
+    /// The node of a child.
+    pub(super) fn node(&self, flow: FlowId) -> usize {
+        match self.child(flow).node {
+            NONE => ROOT,
+            node => node as usize,
         }
     }
 
-    pub(super) fn child(&self, flow: FlowId) -> usize {
-        self.children
-            .get(flow.index())
-            .map_or(ROOT, |child| child.node as usize)
+    /// The length of a child's next packet, whose turn it is.
+    pub(super) fn learn(&mut self, flow: FlowId, len: u32, stays: bool) {
+        self.scheduler.set_len(flow, len);
+        self.children[flow.index()].is_known = stays;
+    }
+
+    /// The child may have another next packet, so its length is asked for again in its turn.
+    pub(super) fn doubt(&mut self, flow: FlowId) {
+        if self.reads(flow) == Reads::InTurn {
+            self.learn(flow, 0, false);
+        }
+    }
+
+    /// Removes the child's stand-in, which is its newest packet. A place holder stays.
+    pub(super) fn withdraw(&mut self, flow: FlowId) {
+        self.scheduler.evict_flow(flow);
+        self.children[flow.index()].is_known = false;
+    }
+
+    /// Removes the child's stand-in and place holder.
+    pub(super) fn clear(&mut self, flow: FlowId) {
+        while self.scheduler.evict_flow(flow).is_some() {}
+        let child = &mut self.children[flow.index()];
+        self.places -= u64::from(child.holds_place);
+        child.holds_place = false;
+        child.is_known = false;
+    }
+
+    /// Stand-ins of children in the scheduler.
+    pub(super) fn stand_ins(&self) -> u64 {
+        self.scheduler.backlog().packets.saturating_sub(self.places)
+    }
+
+    /// The packet to enqueue in exchange for the dequeued one: a place holder for a stand-in, and
+    /// nothing for a place holder.
+    fn take_turns(&mut self, flow: FlowId) -> Option<Packet<StandIn>> {
+        let child = self.children.get_mut(flow.index())?;
+        take_turns(child, &mut self.places, flow)
+    }
+
+    /// Removes the place holders of a class that has no stand-in.
+    pub(super) fn drop_places(&mut self, now: Instant) {
+        while self.places > 0 && self.choose(now).is_some() {}
+    }
+
+    /// Enqueues a place holder for a child that is chosen.
+    pub(super) fn hold_place(&mut self, now: Instant, flow: FlowId) {
+        let place = self.take_turns(flow);
+        let is_taken = place.is_none_or(|place| self.scheduler.enqueue(now, place).is_ok());
+        debug_assert!(is_taken, "a class takes packets of no length");
+    }
+
+    /// Dequeues the next stand-in or place holder. A place holder takes the place of a stand-in.
+    pub(super) fn choose(&mut self, now: Instant) -> Option<Packet<StandIn>> {
+        let children = &mut self.children;
+        let places = &mut self.places;
+        let chosen = self.scheduler.dequeue_refilled(now, &mut |flow| {
+            take_turns(children.get_mut(flow.index())?, places, flow)
+        })?;
+        if chosen.payload == StandIn::Head {
+            self.children[chosen.flow.index()].is_known = false;
+        }
+        Some(chosen)
     }
 
     pub(super) fn footprint(&self) -> Footprint {
@@ -119,4 +173,17 @@ impl<I: Scheduler<StandIn>> Class<I> {
             bytes_per_flow: 0,
         }
     }
+}
+
+fn take_turns(child: &mut Child, places: &mut u64, flow: FlowId) -> Option<Packet<StandIn>> {
+    child.holds_place = !child.holds_place;
+    if !child.holds_place {
+        *places -= 1;
+        return None;
+    }
+    *places += 1;
+    Some(Packet {
+        priority: child.priority,
+        ..Packet::new(flow, 0, StandIn::Place)
+    })
 }

@@ -485,6 +485,24 @@ impl Config {
         })
     }
 
+    /// The leaf that has the whole link: the only one, without a shaper above.
+    pub(super) fn only_leaf(&self) -> Option<usize> {
+        let mut number = ROOT;
+        loop {
+            let node = self.node(number)?;
+            let is_shaper =
+                has_one_child(&node.spec.discipline) || of_classes(&node.spec.discipline).is_some();
+            if !self.entry(number)?.is_class {
+                return Some(number);
+            }
+            let mut children = self.children(number);
+            number = children.next().filter(|_| !is_shaper)?;
+            if children.next().is_some() {
+                return None;
+            }
+        }
+    }
+
     fn free_flow(&self, server: usize) -> FlowId {
         let mut taken = Vec::new();
         for child in self.served_by(server) {

@@ -49,8 +49,8 @@ use self::curve::{AnchoredCurve, Work, begin_of, tick_at};
 pub(super) use self::curve::{TICK, kept};
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Queues, Refusal, Scheduler,
-    Seed,
+    Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Queues, Reads, Refusal,
+    Scheduler, Seed,
 };
 use crate::mechanisms::flow_table::FlowTable;
 pub use crate::service::hfsc::{Class, Curve};
@@ -220,17 +220,20 @@ impl<T> Scheduler<T> for Hfsc<T> {
         now: Instant,
         refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
     ) -> Option<Packet<T>> {
-        self.now = self.now.max(now);
-        self.find_eligible();
-        // The real-time criterion first, then the link-sharing criterion.
-        let (leaf, is_real_time) = match self.eligible.first() {
-            Some(&(_, _, leaf)) => (leaf, true),
-            None => (self.next_by_sharing()?, false),
-        };
+        let (leaf, is_real_time) = self.choose(now)?;
         let flow = self.class(leaf)?.flow?;
         let packet = self.table.pop(flow.index(), refill).0?;
         self.served(leaf, packet.len, is_real_time);
         Some(packet)
+    }
+
+    fn turn(&mut self, now: Instant) -> Option<FlowId> {
+        let (leaf, _) = self.choose(now)?;
+        self.class(leaf)?.flow
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        self.table.set_len(flow.index(), len);
     }
 
     /// The tail of the longest backlog.
@@ -271,6 +274,17 @@ impl<T> Scheduler<T> for Hfsc<T> {
 impl<T> Hfsc<T> {
     fn leaf_of(&self, flow: FlowId) -> Option<u32> {
         self.table.get(flow.index())?.state
+    }
+
+    /// The leaf that sends next, and whether by the real-time criterion.
+    fn choose(&mut self, now: Instant) -> Option<(u32, bool)> {
+        self.now = self.now.max(now);
+        self.find_eligible();
+        // The real-time criterion first, then the link-sharing criterion.
+        match self.eligible.first() {
+            Some(&(_, _, leaf)) => Some((leaf, true)),
+            None => Some((self.next_by_sharing()?, false)),
+        }
     }
 
     /// The tick that it is.
@@ -675,6 +689,19 @@ impl<T> Hfsc<T> {
 }
 
 impl<T> Control for Hfsc<T> {
+    fn names_turns(&self) -> bool {
+        true
+    }
+
+    /// A deadline is the end of the next packet on the curve.
+    fn reads(&self, flow: FlowId) -> Reads {
+        let leaf = self.leaf_of(flow).and_then(|leaf| self.class(leaf));
+        match leaf {
+            Some(State { settings, .. }) if settings.rt.is_none() => Reads::InTurn,
+            _ => Reads::Ahead,
+        }
+    }
+
     fn set_class(&mut self, flow: FlowId, path: &[(u32, Service)]) -> Result<(), ConfigError> {
         let mut classes = Vec::new();
         for (number, service) in path {

@@ -57,7 +57,7 @@ use self::feeds::Feed;
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration,
     FlowConfig, FlowId, Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet,
-    Parameter, Queues, Rate, Refusal, Scheduler, Seed,
+    Parameter, Queues, Rate, Reads, Refusal, Scheduler, Seed,
 };
 use crate::mechanisms::flow_table::FlowTable;
 use crate::service::Service;
@@ -281,18 +281,20 @@ impl<T> Scheduler<T> for Htb<T> {
         now: Instant,
         refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
     ) -> Option<Packet<T>> {
-        self.now = self.now.max(now);
-        // The lowest level at which anyone sends, there the smallest priority.
-        for level in 0..LEVELS {
-            // Wait queue: classes whose debts are paid change their colour.
-            self.look_again(level);
-            for priority in 0..PRIORITIES {
-                if let Some(leaf) = self.next_leaf(level, priority) {
-                    return self.send(leaf, level, refill);
-                }
-            }
+        let (leaf, level) = self.choose(now)?;
+        self.send(leaf, level, refill)
+    }
+
+    fn turn(&mut self, now: Instant) -> Option<FlowId> {
+        let (leaf, _) = self.choose(now)?;
+        match self.class(leaf)?.kind {
+            Kind::Leaf { flow, .. } => Some(flow),
+            Kind::Inner { .. } => None,
         }
-        None
+    }
+
+    fn set_len(&mut self, flow: FlowId, len: u32) {
+        self.table.set_len(flow.index(), len);
     }
 
     /// The tail of the longest backlog.
@@ -350,6 +352,22 @@ impl<T> Htb<T> {
 
     fn class_mut(&mut self, number: u32) -> Option<&mut State> {
         self.classes.get_mut(number as usize)?.as_mut()
+    }
+
+    /// The leaf that sends next, and the level that lends.
+    fn choose(&mut self, now: Instant) -> Option<(u32, usize)> {
+        self.now = self.now.max(now);
+        // The lowest level at which anyone sends, there the smallest priority.
+        for level in 0..LEVELS {
+            // Wait queue: classes whose debts are paid change their colour.
+            self.look_again(level);
+            for priority in 0..PRIORITIES {
+                if let Some(leaf) = self.next_leaf(level, priority) {
+                    return Some((leaf, level));
+                }
+            }
+        }
+        None
     }
 
     /// The feed below an inner class, or the row of a level if the class is [`NONE`].
@@ -717,6 +735,14 @@ impl<T> Htb<T> {
 }
 
 impl<T> Control for Htb<T> {
+    fn names_turns(&self) -> bool {
+        true
+    }
+
+    fn reads(&self, _flow: FlowId) -> Reads {
+        Reads::WhenSent
+    }
+
     fn set_class(&mut self, flow: FlowId, path: &[(u32, Service)]) -> Result<(), ConfigError> {
         let mut classes = Vec::new();
         for (number, service) in path {

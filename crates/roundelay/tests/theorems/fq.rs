@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::{AnyScheduler, Discipline as _, fq};
 use roundelay::{
     Buffer, Control, DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port,
-    QueueSpec, Rate, Refusal, Scheduler,
+    QueueSpec, Rate, Refusal, Scheduler, Seed,
 };
 
 use super::fq_pie::{NOW, build, micros, unevenness};
@@ -424,4 +424,34 @@ fn who_means_packet_fq_is_told() {
         unknown.ends_with("that had this name is packet_fq"),
         "{unknown}"
     );
+}
+
+/// A flow whose packet is given up right after the quanta were lowered has no more credit than they
+/// allow.
+#[test]
+fn known_bug_a_credit_given_back_is_within_new_quanta() {
+    let before = fq::Config {
+        initial_quantum: 20_000,
+        ..fq::Config::default()
+    };
+    let mut fq = before.build::<u32>(Seed::new(0)).expect("legal");
+    let now = Instant::ZERO;
+    for flow in [0, 1, 1] {
+        fq.enqueue(now, Packet::new(FlowId(flow), 1000, 0))
+            .expect("it is taken");
+        assert!(fq.dequeue(now).is_some());
+    }
+    // Flow 0's turns have ended with 19,000 bytes of credit.
+    fq.enqueue(now, Packet::new(FlowId(0), 1000, 0))
+        .expect("it is taken");
+    let lower = fq::Config {
+        initial_quantum: 256,
+        quantum: 256,
+        ..fq::Config::default()
+    };
+    lower
+        .reconfigure(&mut fq)
+        .expect("both change while packets wait");
+    assert!(fq.evict().is_some());
+    fq.check_invariants();
 }

@@ -341,8 +341,8 @@ fn leaves_of_classes_keep_their_order() {
     let order: Vec<_> = core::iter::from_fn(|| tree.dequeue(Instant::ZERO))
         .map(|packet| packet.payload)
         .collect();
-    // The first packet of x is chosen on arrival. The others leave by the size of their flow.
-    assert_eq!(order, [30, 0, 10, 20, 40]);
+    // The packets of x leave by their size.
+    assert_eq!(order, [10, 0, 20, 30, 40]);
 }
 
 /// In a class: `evict_flow` removes the newest packet of one child only.

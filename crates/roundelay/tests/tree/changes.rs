@@ -170,8 +170,8 @@ fn a_limit_and_parameters_change_while_packets_wait() {
         .unwrap();
     assert_eq!(
         std::iter::from_fn(|| tree.take_dropped()).count(),
-        5,
-        "one is ready, four stay"
+        6,
+        "one is ready, three wait"
     );
     let error = tree.set_node(weighted("fair", "sfq", 7)).unwrap_err();
     assert!(
@@ -228,12 +228,15 @@ fn known_bug_11_a_longest_packet_that_shrinks() {
         let dropped: Vec<_> = std::iter::from_fn(|| tree.take_dropped())
             .map(|(packet, reason)| (packet.len, reason))
             .collect();
-        assert_eq!(
-            lens,
-            [9000, 64, 64, 64],
-            "{class}: the first was chosen before"
-        );
-        assert_eq!(dropped, [(9000, DropReason::Refused); 3], "{class}");
+        let is_asked_late = ["priority", "packet_fq", "drr", "ets"].contains(&class.as_str());
+        if is_asked_late {
+            assert_eq!(lens, [64; 3], "{class}");
+            assert_eq!(dropped, [(9000, DropReason::Refused); 4], "{class}");
+        } else {
+            let expected = [9000, 64, 64, 64];
+            assert_eq!(lens, expected, "{class}: the first was chosen before");
+            assert_eq!(dropped, [(9000, DropReason::Refused); 3], "{class}");
+        }
         assert!(tree.backlog().is_empty());
     }
 }

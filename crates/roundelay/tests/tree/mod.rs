@@ -3,6 +3,7 @@
 
 mod changes;
 mod errors;
+mod law;
 mod liars;
 mod memory;
 mod plans;
@@ -165,8 +166,8 @@ fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
     }
 }
 
-/// A leaf can have a limit, with the drop reasons of a buffer. The leaf's ready packet is outside
-/// its queue and not counted.
+/// A leaf can have a limit, with the drop reasons of a buffer. A packet that the class above has
+/// taken out ahead still waits, so it counts.
 #[test]
 fn a_leaf_can_have_a_limit_of_its_own() {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
@@ -200,14 +201,14 @@ fn a_leaf_can_have_a_limit_of_its_own() {
             .map(|(packet, reason)| (packet.flow.0, reason))
     };
     assert_eq!(
-        [1, 2, 3].map(|at| arrive(at, 0, 1000)),
-        [None; 3],
-        "one is ready, two wait"
+        [1, 2].map(|at| arrive(at, 0, 1000)),
+        [None; 2],
+        "one is taken out ahead, one waits"
     );
     assert_eq!(arrive(4, 0, 1000), Some((0, DropReason::Full)));
     assert_eq!([5, 6, 7].map(|at| arrive(at, 1, 1000)), [None; 3]);
     assert_eq!(
-        arrive(8, 2, 1500),
+        arrive(8, 2, 900),
         Some((1, DropReason::PushedOut)),
         "the longest backlog's tail"
     );
