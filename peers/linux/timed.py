@@ -191,8 +191,8 @@ class Nest:
             elif kind == "drr":
                 self.tc.append(f"class add dev DEV {at} drr quantum {quantum}")
             if not is_inner:
-                # Below a root of prio, a bucket's prio goes by what waits when the bucket is full, in both.
-                self.inside_bucket = INSIDE["tbf"] if kind == "prio" else ["fifo"]
+                # Below a root of prio or htb, a bucket's prio goes by what waits when the bucket is full, in both.
+                self.inside_bucket = INSIDE["tbf"] if kind in ("prio", "htb") else ["fifo"]
                 leaves = self.qdisc(inside, f"{handle:x}:{minor:x}", own)
                 below += leaves
                 if kind != "tbf":
@@ -227,12 +227,12 @@ class Nest:
         return self.number
 
 
-# What may be in a class of each kind. Where Linux stops or takes a packet ahead at another moment, nothing is compared: drr over shapers, prio and drr in classes of htb.
-INSIDE = {"prio": ["tbf", "htb", "hfsc", "fifo"], "tbf": ["fifo", "prio", "drr"], "htb": ["fifo", "tbf"], "hfsc": ["fifo"], "drr": ["fifo"]}
+# What may be in a class of each kind. Linux stops where drr or hfsc is over a shaper, so these are not compared.
+INSIDE = {"prio": ["tbf", "htb", "hfsc", "fifo"], "tbf": ["fifo", "prio", "drr"], "htb": ["fifo", "tbf", "prio", "drr"], "hfsc": ["fifo"], "drr": ["fifo"]}
 
 
 def nested(rng):
-    """Shapers as classes: prio over tbf, htb and hfsc, tbf over drr and prio, htb over tbf."""
+    """Shapers as classes: prio over tbf, htb and hfsc, tbf over drr and prio, htb over tbf, prio and drr."""
     rate = rng.choice(RATES)
     nest = Nest(rng, rate)
     kind = rng.choice(["prio", "prio", "tbf", "htb"])
@@ -245,6 +245,90 @@ def nested(rng):
         "steps": traffic(rng, nest.leaves, lengths(rng), 150, rate, rng.choice([0.5, 0.9, 1.2])),
         "is_filtered": True,
     }
+
+
+def signalling(rng):
+    """Words of CoDel, with which it drops and marks on slow links."""
+    return f"target {rng.choice([5, 30, 90])}ms interval {rng.choice([100, 210, 410])}ms limit {rng.choice([10000, 40])} {rng.choice(['ecn', 'noecn'])}"
+
+
+# What is in a leaf: words of ours, words of tc. pie below its target drops nothing at random.
+INSIDE_LEAF = {
+    "cake": lambda _: (f"cake unlimited besteffort flows {PATIENT}",) * 2,
+    "fq_codel": lambda rng: (lambda words: (f"fq_codel {words} linux", f"fq_codel {words}"))(signalling(rng)),
+    "codel": lambda rng: (lambda words: (f"codel {words} linux", f"codel {words}"))(signalling(rng)),
+    "sfq": lambda rng: (lambda words: (f"sfq {words} linux", f"sfq {words}"))(f"quantum {rng.randint(1514, 4000)} limit {rng.choice([127, 30])}"),
+    "pie": lambda rng: (lambda limit: (f"pie limit {limit} target 3600s tupdate 600s", f"pie limit {limit} target 3600000000us tupdate 600000000us"))(rng.choice([10000, 30])),
+    "fq": lambda rng: (lambda words: (words, f"{words} orphan_mask 4294967295"))(
+        f"fq limit {rng.choice([10000, 50])} flow_limit 100 quantum {rng.randint(1500, 6000)} initial_quantum {rng.randint(1500, 20000)}"
+    ),
+}
+# Each leaf has so many flows, of the numbers n, n + 20 and so on.
+FLOWS_OF_LEAF = 3
+
+
+def leaves(rng, above):
+    """Leaves that drop, mark and take turns below a class: each is to be what it is alone."""
+    rate = rng.choice(RATES)
+    own = 8 * round(rate * rng.uniform(0.4, 1) / 8)
+    quanta = [rng.choice([300, 1500, 9000, rng.randint(256, 4000)]) for _ in range(1 if above == "tbf" else rng.randint(1, 3))]
+    bands = len(quanta)
+    strict = rng.randint(0, bands - 1)
+    bucket = f"tbf rate {own}bit burst {rng.choice([4000, 6000])}"
+    order = f"ets bands {bands} strict {strict} quanta {' '.join(map(str, quanta[strict:]))}"
+    words = {"prio": ("priority", "prio bands 4 priomap" + 16 * " 0"), "ets": (order, order), "tbf": (bucket, f"{bucket} limit 10000000"), "drr": ("drr quantum 1", "drr")}
+    ours, theirs = words.get(above, (above, above))
+    nodes, tc = [f"root {ours}"], [DEEP, f"m {FRAME}", PARENT, QDISC + theirs]
+    for number, quantum in enumerate(quanta, 1):
+        if above == "htb":
+            numbers = rates(rng, rate)
+            line, command = f"node {number} 0 {' '.join(map(str, numbers))} 0", htb_words(numbers)
+        elif above == "hfsc":
+            numbers = curves(rng, rate, False)
+            line, command = f"curves {number} 0 0 {' '.join(map(str, numbers))}", hfsc_words(numbers)
+        else:
+            line, command = f"child {number} 0 {number - 1} 0", f"drr quantum {quantum}"
+            if above == "drr":
+                nodes.append(f"weight {quantum}")
+        if above in ("htb", "hfsc", "drr"):
+            tc.append(f"class add dev DEV parent 10: classid 10:{number:x} {command}")
+        inside, of_tc = INSIDE_LEAF[rng.choice(list(INSIDE_LEAF))](rng)
+        nodes += [f"of {inside}", line]
+        tc.append(f"qdisc add dev DEV parent 10:{number:x} handle {0x20 + number:x}: {of_tc}")
+        for flow in range(number, number + 20 * FLOWS_OF_LEAF, 20):
+            nodes += [f"flow {flow} {number}"]
+            if above != "tbf":
+                tc.append(f"filter add dev DEV parent 10: protocol ip prio 1 u32 match ip src 10.0.0.{flow}/32 flowid 10:{number:x}")
+    flows = [number + 20 * each for number in range(1, bands + 1) for each in range(FLOWS_OF_LEAF)]
+    steps = traffic(rng, flows, lambda _: rng.randint(28, 1500), 300, rate, rng.choice([0.9, 1.1, 1.3, 2]), points(rng))
+    return {"rate": rate, "nodes": nodes, "tc": tc, "steps": steps, "is_filtered": True, "seeds": range(1, 9 if any("of cake" in node for node in nodes) else 2)}
+
+
+def leaves_of_prio(rng):
+    return leaves(rng, "prio")
+
+
+def leaves_of_htb(rng):
+    return leaves(rng, "htb")
+
+
+def leaves_of_hfsc(rng):
+    return leaves(rng, "hfsc")
+
+
+def leaves_of_drr(rng):
+    return leaves(rng, "drr")
+
+
+def leaves_of_ets(rng):
+    return leaves(rng, "ets")
+
+
+def leaves_of_tbf(rng):
+    return leaves(rng, "tbf")
+
+
+LEAVES_OF = (leaves_of_prio, leaves_of_htb, leaves_of_hfsc, leaves_of_drr, leaves_of_ets, leaves_of_tbf)
 
 
 def load(rng):
@@ -649,7 +733,7 @@ def cake_acks(rng):
     return {**case, "steps": steps}
 
 
-KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_collisions, cake_isolation, cake_tins, cake_shaped, cake_signals, cake_onset, cake_acks, htb, hfsc, nested, tbf, ets, prio, fq, fq_shared, fq_pie, codel, fq_codel, codel_onset, fq_codel_onset, pie, fq_pie_drops)}
+KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_collisions, cake_isolation, cake_tins, cake_shaped, cake_signals, cake_onset, cake_acks, htb, hfsc, nested, *LEAVES_OF, tbf, ets, prio, fq, fq_shared, fq_pie, codel, fq_codel, codel_onset, fq_codel_onset, pie, fq_pie_drops)}
 
 
 def scaled(pattern, factor):
@@ -690,11 +774,17 @@ OLDER = " linux 6.1"
 
 def in_kernel(case, kernel):
     """The case with the rules of this kernel."""
-    is_older = kernel == virtual.KERNEL and case.get("ours", "").startswith("fq ")
-    return {**case, "ours": case["ours"] + OLDER} if is_older else case
+    if kernel != virtual.KERNEL:
+        return case
+    if "nodes" in case:
+        return {**case, "nodes": [node + OLDER if node.startswith("of fq ") else node for node in case["nodes"]]}
+    return {**case, "ours": case["ours"] + OLDER} if case["ours"].startswith("fq ") else case
 
 
 def planted(name, case):
+    if kind_of(name).startswith("leaves_of_"):
+        # First in, first out in each leaf.
+        return {**case, "nodes": [re.sub("^of .*", "of fifo limit 100000", node) for node in case["nodes"]]}
     if kind_of(name) == "cake_collisions":
         # Other queues, of which no two flows share one.
         return {**case, "steps": [re.sub(r"^(q (\d+)) .*", lambda found: f"{found[1]} {40 * int(found[2])}", step) for step in case["steps"]]}

@@ -8,7 +8,9 @@
 //! nine numbers for each of an hfsc: m1, d in microseconds and m2 of `rt`, `ls` and `ul`, with zeros
 //! for none. `grown` stands behind the last one. Other trees begin with `root DISCIPLINE`, and have
 //! `child CLASS PARENT PRIORITY INNER` for a class of something else; `of DISCIPLINE` before a class
-//! says what is in it, if it has children and is none of the same htb or hfsc.
+//! says what is in it, if it has children and is none of the same htb or hfsc, or if it is a leaf
+//! that is not first in, first out. `flow FLOW CLASS` sends another flow to a leaf than that of its
+//! number, and `weight NUMBER` before a class is its weight.
 //!
 //! `rate BITS`, before `ours`, gives the case a link of this rate, as `peers/linux/virtual/timed.c`
 //! has it: the link takes the next packet when it has sent the one before, and `d` is no longer needed.
@@ -258,6 +260,7 @@ fn node(number: u32, service: Service) -> Result<Node, Box<dyn Error>> {
 struct Growing {
     tree: Option<Config>,
     next: Option<QueueSpec>,
+    weight: Option<u32>,
 }
 
 /// A discipline, those of classes included.
@@ -281,11 +284,18 @@ fn add_class(
     }
     let tree = growing.tree.as_mut().ok_or("no tree")?;
     let parent = parent.to_string();
-    if let Some(written) = growing.next.take() {
-        spec = written;
-    }
+    let written = growing.next.take();
+    let node = Node {
+        weight: growing.weight.take().unwrap_or(1),
+        ..node
+    };
     if inner == 1 {
+        spec = written.unwrap_or(spec);
         return Ok(tree.add_class(&parent, Node { spec, ..node })?);
+    }
+    let mut node = node;
+    if let Some(written) = written {
+        node.spec = written;
     }
     let name = node.name.clone();
     tree.add_leaf(&parent, node)?;
@@ -375,6 +385,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 };
                 let discipline = node.spec.discipline.clone();
                 add_class(&mut growing, discipline, node, (*parent, *inner))?;
+            }
+            ("weight", [weight]) => growing.weight = Some(*weight),
+            ("flow", [flow, class]) => {
+                let tree = growing.tree.as_mut().ok_or_else(error)?;
+                tree.assign(FlowId(*flow), &class.to_string())?;
             }
             ("ours", _) => case = Some(Case::new(&name, rest, seed, rate)?),
             ("node", _) => add_rates(&mut growing, numbers.try_into().map_err(|_| error())?)?,

@@ -76,6 +76,12 @@ impl<T, L: Scheduler<T>, I> State<T, L, I> {
     }
 }
 
+impl<T, L, I: Scheduler<StandIn>> State<T, L, I> {
+    pub(super) const fn class(offer: Offer, scheduler: I) -> Self {
+        Self::Class(Inner::new(offer, scheduler))
+    }
+}
+
 impl<T, L: Scheduler<T>> Leaf<T, L> {
     pub(super) fn size(&self) -> u64 {
         let head = self

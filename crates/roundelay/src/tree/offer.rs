@@ -7,7 +7,6 @@
 //! tree keeps the time at which it is asked again. An arrival below it asks again at once.
 
 use super::asleep::Wake;
-use super::below::State;
 use super::class::Class;
 use super::config::{Config, ROOT};
 use super::stand_in::StandIn;
@@ -89,12 +88,6 @@ impl<T, I: Scheduler<StandIn>> Inner<T, I> {
         self.class
             .as_ref()
             .map_or(Footprint::default(), Class::footprint)
-    }
-}
-
-impl<T, L, I: Scheduler<StandIn>> State<T, L, I> {
-    pub(super) const fn class(offer: Offer, scheduler: I) -> Self {
-        Self::Class(Inner::new(offer, scheduler))
     }
 }
 

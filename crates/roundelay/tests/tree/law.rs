@@ -118,7 +118,7 @@ fn arrivals(seed: u64) -> Vec<(Instant, Packet<u32>)> {
         arrivals.push((now, packet));
         if random.random_bool(0.3) {
             let burst = 3.3 * 770.0 * 8_000.0 / load;
-            now = now + Duration::from_nanos((burst * random.random_range(0.0..2.0)) as u64);
+            now += Duration::from_nanos((burst * random.random_range(0.0..2.0)) as u64);
         }
     }
     arrivals
