@@ -71,6 +71,58 @@ LEAF_SPINE = SPREAD.format(topology='template = "leaf_spine"\nleaves = 200\nspin
 FAT_TREE = SPREAD.format(topology='template = "fat_tree"\nk = 24')
 
 
+SCENARIOS = ROOT / "examples/scenarios"
+CBR = (SCENARIOS / "dumbbell-cbr.toml").read_text()
+TCP = (SCENARIOS / "dumbbell-tcp.toml").read_text()
+INTERNET2 = (SCENARIOS / "internet2-bursts.toml").read_text()
+CAKE = (SCENARIOS / "cake-load.toml").read_text()
+
+
+def put(text, *changes):
+    """A scenario with changed lines. Each old line must be there."""
+    for old, new in changes:
+        if old not in text:
+            sys.exit(f"no line {old!r} in the scenario: {text}")
+        text = text.replace(old, new)
+    return text
+
+
+def lasting(text, duration):
+    """A scenario that ends earlier."""
+    line = next(line for line in text.splitlines() if line.startswith("duration ="))
+    return put(text, (line, f'duration = "{duration}ms"'))
+
+
+CONTROL = 'tcp = { preset = "ns2_newreno", segment_len = 960 }'
+# A packet-hop's cost is the difference of two runs, over the difference of their hops: without
+# set-up, which would hide it. The name, the scenario, options, and the runs' milliseconds.
+HOPS = [
+    ("internet2, bursts", put(INTERNET2, ('variant = "tenth"', 'variant = "1g-10g"'), ("100mbit", "1gbit"), ('stop = "700ms"\n', "")), [], [10, 20]),
+    ("internet2 at a tenth, bursts", put(INTERNET2, ('stop = "700ms"\n', "")), [], [100, 200]),
+    ("dumbbell, 50 CBR flows", CBR, [], [20_000, 60_000]),
+    ("dumbbell, 50 TCP flows", TCP, [], [20_000, 60_000]),
+    ("dumbbell, 5,000 CBR flows", put(CBR, ("pairs = 50", "pairs = 5000"), ('rate = "5mbit"', 'rate = "500mbit"')), [], [1_200, 1_600]),
+    ("dumbbell, 50 TCP flows, BBR", put(TCP, (CONTROL, 'tcp = { control = "bbr" }')), [], [20_000, 60_000]),
+    ("dumbbell, 50 TCP flows, CUBIC", put(TCP, (CONTROL, 'tcp = { control = "cubic" }')), [], [20_000, 60_000]),
+    ("cake, voip beside TCP", CAKE, [], [12_000, 20_000]),
+    ("dumbbell, 50 CBR flows, a tree", CBR, ["--queue", f"tree {ROOT / 'examples/trees/home.toml'}"], [20_000, 60_000]),
+]
+
+
+def hop(folder, text, options, durations):
+    """Instructions of a marginal packet-hop."""
+    counts = []
+    for duration in durations:
+        file = folder / "hop.toml"
+        file.write_text(lasting(text, duration))
+        results = folder / "hop.json"
+        count = instructions("simulate", file, *options, "--json", output=results)
+        hops = json.loads(results.read_text())["replicas"][0]["packet_hops"]
+        counts.append((count, hops))
+    (short, few), (long, many) = counts
+    return round((long - short) / (many - few))
+
+
 def capture(path, flows):
     """A capture of UDP packets, each of a flow of its own, 20 microseconds apart."""
     with open(path, "wb") as file:
@@ -85,13 +137,15 @@ def capture(path, flows):
             file.write(bytes_of_packet)
 
 
-def instructions(*arguments):
-    """Instructions of a run of the command."""
+def instructions(*arguments, output=None):
+    """Instructions of a run of the command. What it prints goes to the file `output`."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     command = [str(word) for word in [*tool, PROGRAM, *arguments]]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stderr}")
+    if output is not None:
+        output.write_text(done.stdout)
     return next(int(line.split()[-1]) for line in done.stderr.splitlines() if "Collected" in line)
 
 
@@ -121,6 +175,9 @@ def counted():
         for name, text in [("leaf_spine, 200 by 200", LEAF_SPINE), ("fat_tree, k = 24", FAT_TREE)]:
             (folder / "network.toml").write_text(text)
             counts[f"simulate --dry-run: {name}"] = instructions("simulate", folder / "network.toml", "--dry-run")
+
+        for name, text, options, durations in HOPS:
+            counts[f"a packet-hop: {name}"] = hop(folder, text, options, durations)
     return counts
 
 
