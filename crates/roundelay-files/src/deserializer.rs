@@ -327,12 +327,13 @@ enum Whole {
 impl Whole {
     /// None for a number of more than 64 bits.
     fn of(number: &DeInteger<'_>) -> Option<Self> {
-        let (digits, radix) = (number.as_str(), number.radix());
-        if let Ok(number) = i64::from_str_radix(digits, radix) {
-            return Some(Self::Signed(number));
+        let digits = number.as_str();
+        match i64::from_str_radix(digits, number.radix()) {
+            Ok(number) => Some(Self::Signed(number)),
+            Err(_) => u64::from_str_radix(digits, number.radix())
+                .ok()
+                .map(Self::Unsigned),
         }
-        let number = u64::from_str_radix(digits, radix).ok()?;
-        Some(Self::Unsigned(number))
     }
 }
 
@@ -372,11 +373,11 @@ impl<'de> Entries<'de> {
     /// [`Spanned`] asks for a structure of the range's start, its end, and the value.
     fn of_spanned(value: ValueDeserializer<'de>, fields: &'static [&'static str]) -> Self {
         let span = value.span.clone();
-        let offset = |offset| ValueDeserializer {
+        let [start, end] = [span.start, span.end].map(|offset| ValueDeserializer {
             given: Given::Offset(offset),
             span: span.clone(),
-        };
-        let parts = [offset(span.start), offset(span.end), value];
+        });
+        let parts = [start, end, value];
         let mut entries = Vec::new();
         for (field, part) in fields.iter().zip(parts) {
             let key = ValueDeserializer::text(DeString::Borrowed(field), span.clone());
@@ -484,8 +485,10 @@ struct Content<'de>(Option<ValueDeserializer<'de>>);
 
 impl<'de> Content<'de> {
     fn needed(self, expected: &dyn Expected) -> Result<ValueDeserializer<'de>, Misread> {
-        let missing = || Misread::invalid_type(Unexpected::UnitVariant, expected);
-        self.0.ok_or_else(missing)
+        match self.0 {
+            Some(content) => Ok(content),
+            None => Err(Misread::invalid_type(Unexpected::UnitVariant, expected)),
+        }
     }
 }
 
