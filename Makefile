@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -439,6 +439,10 @@ papers-full: bench-program setup-valgrind ## the same as published, and docs/pap
 
 papers-faults: bench-program setup-valgrind ## every fault planted in the papers' plans: the claims named there must notice
 	$(PAPERS) all --faults --cache $(PAPERS_CACHE)
+
+papers-medium: bench-program ## UPS with full delays and one seed, so that every claim can be judged, and the faults planted there: an hour and a half
+	$(PAPERS) ups --medium --cache $(PAPERS_CACHE) --check
+	$(PAPERS) ups --medium --cache $(PAPERS_CACHE) --faults
 
 papers-pages: bench-program ## write docs/papers anew from the records there
 	$(PAPERS) --pages docs/papers

@@ -24,6 +24,8 @@ use roundelay_papers::experiments::Failed;
 use roundelay_papers::judged::Judged;
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::runner::{Runner, Versions};
+use roundelay_papers::site::parts_path;
+use roundelay_papers::summary::Summaries;
 use roundelay_papers::text;
 use roundelay_report::json;
 use roundelay_sim::scenario::Measures;
@@ -34,6 +36,7 @@ use crate::terminal::print;
 use crate::threads::in_pool;
 use crate::{host, sweep, text_file};
 use arguments::Papers;
+use recorded::{OnRecord, Outcome, Together};
 use result::ItemResult;
 
 /// The name that stands for all papers together.
@@ -52,7 +55,7 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
                 Ok(())
             }
             None if arguments.runs_something() => Err(Failure::usage("name a paper, or all")),
-            None => print(&text::list(&papers, None)),
+            None => print(&text::list(&papers, None, &Summaries::of_program())),
         };
     };
     if arguments.names_a_file() {
@@ -64,11 +67,11 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
         return run_all(arguments, &items, &papers);
     }
     let chosen = chosen::papers(&papers, name)?;
-    let item = arguments.item();
-    if item.is_none() && name != ALL && !arguments.runs_something() {
-        return print(&text::list(&papers, Some(name)));
+    if arguments.items.is_empty() && name != ALL && !arguments.runs_something() {
+        let recorded = Summaries::of_program();
+        return print(&text::list(&papers, Some(name), &recorded));
     }
-    let items = chosen::items(&chosen, name, item.as_deref())?;
+    let items = chosen::items(&chosen, name, &arguments.items)?;
     if let [(_, Item { label, work, .. })] = items[..] {
         match work {
             Work::Nothing(why) => {
@@ -122,11 +125,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         }
     }
     let runner = Runner {
-        setting: if arguments.full {
-            Setting::Full
-        } else {
-            Setting::Quick
-        },
+        setting: arguments.setting(),
         versions: versions()?,
         instead: arguments.instead.clone(),
         seeds: arguments.seeds.clone(),
@@ -155,22 +154,31 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
         if !caches.contains_key(&paper.slug) {
-            caches.insert(paper.slug.clone(), cache(arguments, paper));
+            let opened = cache_with_parts(arguments, paper, pages)?;
+            caches.insert(paper.slug.clone(), opened);
         }
         let cache = &caches[&paper.slug];
-        let together = in_pool(arguments.threads, || {
-            let kept = match pages {
-                Some(folder) if !arguments.fresh => {
-                    recorded::kept(folder, (&paper.slug, &item.name), &runner, plan, cache)?
+        let outcome = in_pool(arguments.threads, || {
+            if let Some(folder) = &arguments.recorded {
+                let name = (paper.slug.as_str(), item.name.as_str());
+                return recorded::shown(folder, name, plan);
+            }
+            let on_record = match pages {
+                Some(folder) => {
+                    let name = (paper.slug.as_str(), item.name.as_str());
+                    recorded::on_record(folder, name, &runner, plan, cache, arguments.fresh)?
                 }
-                _ => None,
+                None => OnRecord::default(),
             };
-            recorded::run(&runner, plan, kept, cache, &|| bar.inc(1))
+            recorded::run(&runner, plan, on_record, cache, &|| bar.inc(1))
         })?;
-        let recorded::Together { record, ran } = match together {
-            Ok(Some(together)) => together,
-            Ok(None) => {
-                left.push(format!("{} {}", paper.slug, item.name));
+        let Together { record, ran } = match outcome {
+            Ok(Outcome::Recorded(together)) => *together,
+            Ok(Outcome::Left([done, all])) => {
+                left.push(format!(
+                    "{} {}: {done} of {all} runs are done",
+                    paper.slug, item.name
+                ));
                 continue;
             }
             Err(error) => {
@@ -190,6 +198,11 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
                 continue;
             }
         };
+        if arguments.recorded.is_some() {
+            judged
+                .compare_with_code(&runner.versions)
+                .map_err(Failure::run)?;
+        }
         undecided += judged.undecided();
         for claim in judged.holding() {
             holding.push(format!("\n  {} {}: {claim}", paper.slug, item.name));
@@ -212,6 +225,9 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         finish_all(std::mem::take(&mut outputs), &result)?;
         if let Some(folder) = pages {
             recorded::write(folder, &paper.slug, &item.name, &judged.record)?;
+            if runner.setting == Setting::Full {
+                recorded::keep_parts(folder, paper, &runner, cache).map_err(Failure::run)?;
+            }
         }
         judged.ran = ran;
         if arguments.outputs.has("json") {
@@ -229,10 +245,13 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     }
     if arguments.check {
         for item in left {
-            failed.push(format!("{item}: no time was left"));
+            failed.push(format!("{item}, and no time was left"));
         }
     } else if !left.is_empty() {
-        eprintln!("No time was left for {}", left.join(", "));
+        eprintln!(
+            "No time was left for:\n  {}\nThe same command goes on from there.",
+            left.join("\n  ")
+        );
     }
     if let Some(discipline) = &arguments.instead {
         eprintln!(
@@ -394,6 +413,28 @@ fn cache(arguments: &Papers, paper: &Paper) -> Cache {
         eprintln!("roundelay: {error}; going on without a cache (--cache DIR for another folder)");
         Cache::none()
     })
+}
+
+/// A paper's cache. Where full records are written, the runs of those that are not complete yet
+/// stand beside them as well.
+///
+/// # Errors
+/// That file cannot be read or written.
+fn cache_with_parts(
+    arguments: &Papers,
+    paper: &Paper,
+    pages: Option<&Path>,
+) -> Result<Cache, Failure> {
+    if arguments.recorded.is_some() {
+        return Ok(Cache::none());
+    }
+    let cache = cache(arguments, paper);
+    match pages {
+        Some(folder) if arguments.full && !arguments.fresh => cache
+            .with_parts(&folder.join(parts_path(&paper.slug)))
+            .map_err(Failure::run),
+        _ => Ok(cache),
+    }
 }
 
 /// The default folder of the cache: in the user's cache folder, or else in a temporary one.

@@ -35,8 +35,21 @@ pub struct About {
     pub year: u16,
     /// Short name.
     pub short: String,
+    /// What the paper has or names and this project has not.
+    #[serde(default)]
+    pub absent: Vec<Absent>,
     #[serde(rename = "item")]
     items: Vec<Entry>,
+}
+
+/// A part of a paper, or what it names, that is not here.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Absent {
+    /// What it is, and where in the paper.
+    pub what: String,
+    /// Why it is not here.
+    pub why: String,
 }
 
 impl About {
@@ -120,6 +133,7 @@ impl Paper {
             venue: String::new(),
             year: 0,
             short: name.to_owned(),
+            absent: Vec::new(),
             items: Vec::new(),
         };
         Ok(Self {

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::cache::{Cache, hash};
-use crate::experiments::Failed;
+use crate::cache::Cache;
+use crate::experiments::{Experiment, Failed};
 use crate::figures::Figures;
-use crate::finding::{Truth, truth_of};
-use crate::plan::{Fault, Plan};
+use crate::finding::{Finding, Truth, truth_of};
+use crate::plan::{Claim, Fault, Plan, Setting, Variation};
 use crate::predicate::World;
-use crate::runner::Versions;
+use crate::runner::{Versions, inputs, key};
 
 /// What a claim says about a plan with a fault.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +34,13 @@ impl Noticed {
     }
 }
 
-/// Runs the plan as it stands in the quick setting, with a fault, and judges the claims whose truth
-/// without the fault is known. `tell` is called after each run.
+/// Runs the plan as it stands with a fault, in the fault's setting, and judges its claims. `tell` is
+/// called after each run.
+///
+/// In the quick setting claims are judged whose truth without the fault the plan expects. In the
+/// medium setting, which has one run, the claims that should notice are judged by its figures
+/// alone, with and without the fault: both runs have the same seed, so all that differs is the
+/// fault.
 ///
 /// # Errors
 /// The plan's fault, or why a run failed.
@@ -46,61 +51,120 @@ pub fn run(
     cache: &Cache,
     tell: &(dyn Fn() + Sync),
 ) -> Result<Vec<Noticed>, Failed> {
+    let runs = Runs {
+        plan,
+        fault,
+        versions,
+        cache,
+        tell,
+    };
     let (variation, experiment) = plan.with_fault(fault)?;
-    let identity = variation.identity();
     let instead = fault.instead.as_deref().unwrap_or("");
-    let mut jobs = Vec::new();
-    for part in experiment.parts() {
-        // The version that the part has in the plan, because a replaced discipline is a part of the
-        // key.
-        let version = versions.of(experiment.as_ref(), &part);
-        for seed in 1..=variation.seeds {
-            let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
-            jobs.push((part.clone(), seed, format!("{version}-{run}")));
-        }
+    let faulty = runs.figures(&variation, experiment.as_ref(), instead)?;
+    if fault.setting == Setting::Quick {
+        return Ok(judge(plan, fault, &faulty, None));
     }
-    let one = |(part, seed, key): &(String, u64, String)| {
-        let done = cache.find_or_run(key, || experiment.run(part, *seed))?;
-        tell();
-        Ok((*seed, done.outcome.rows))
-    };
-    let done: Vec<_> = if experiment.runs_alone() {
-        jobs.iter().map(one).collect::<Result<_, Failed>>()?
-    } else {
-        jobs.par_iter().map(one).collect::<Result<_, Failed>>()?
-    };
-    let mut figures = Figures::default();
-    figures.is_exact = experiment.is_exact();
-    for (seed, rows) in done {
-        figures.add(seed, &rows);
-    }
-    Ok(judge(plan, fault, &figures))
+    let stands = plan.variations(fault.setting)?.swap_remove(0);
+    let sound = runs.figures(&stands, stands.experiment()?.as_ref(), "")?;
+    Ok(judge(plan, fault, &faulty, Some(&sound)))
 }
 
-/// Judges the claims by the figures from a run with a fault.
-fn judge(plan: &Plan, fault: &Fault, figures: &Figures) -> Vec<Noticed> {
+/// The runs of a plan for one of its faults.
+struct Runs<'a> {
+    plan: &'a Plan,
+    fault: &'a Fault,
+    versions: &'a Versions,
+    cache: &'a Cache,
+    tell: &'a (dyn Fn() + Sync),
+}
+
+impl Runs<'_> {
+    /// The figures of the plan, with or without the fault.
+    fn figures(
+        &self,
+        variation: &Variation,
+        experiment: &dyn Experiment,
+        instead: &str,
+    ) -> Result<Figures, Failed> {
+        let mut jobs = Vec::new();
+        for part in experiment.parts() {
+            if !self.needs(experiment, &part) {
+                continue;
+            }
+            // The version that the part has in the plan, because a replaced discipline is a part of
+            // the key.
+            let version = self.versions.of(variation.kind(), experiment, &part);
+            let inputs = inputs(variation, experiment, &part);
+            for seed in 1..=variation.seeds {
+                let key = key(&version, &inputs, seed, instead);
+                jobs.push((part.clone(), seed, key));
+            }
+        }
+        let one = |(part, seed, key): &(String, u64, String)| {
+            let cache = self.cache;
+            let done = cache.find_or_run(key, part, || experiment.run(part, *seed))?;
+            (self.tell)();
+            Ok((*seed, done.outcome.rows))
+        };
+        let done: Vec<_> = if experiment.runs_alone() {
+            jobs.iter().map(one).collect::<Result<_, Failed>>()?
+        } else {
+            jobs.par_iter().map(one).collect::<Result<_, Failed>>()?
+        };
+        let mut figures = Figures::default();
+        figures.is_exact = experiment.is_exact() || self.fault.setting == Setting::Medium;
+        for (seed, rows) in done {
+            figures.add(seed, &rows);
+        }
+        Ok(figures)
+    }
+
+    /// In the medium setting only what the claims that should notice read.
+    fn needs(&self, experiment: &dyn Experiment, part: &str) -> bool {
+        if self.fault.setting == Setting::Quick || experiment.inputs(part).is_none() {
+            return true;
+        }
+        let mut claims = self.plan.claims.iter();
+        claims.any(|claim| self.fault.is_noticed_by(claim) && claim.names_part(part))
+    }
+}
+
+/// Judges the claims by the figures from a run with a fault, and by those without it if there are
+/// some: otherwise by the truth that the plan expects.
+fn judge(plan: &Plan, fault: &Fault, faulty: &Figures, sound: Option<&Figures>) -> Vec<Noticed> {
     let mut all = Vec::new();
     for claim in &plan.claims {
-        let Some(expected) = claim.expected_truth() else {
-            continue;
+        let must = fault.is_noticed_by(claim);
+        let before = match sound {
+            Some(sound) if must => truth_of(&findings(plan, claim, sound)),
+            Some(_) => continue,
+            None => match claim.expected_truth() {
+                Some(expected) => expected,
+                None => continue,
+            },
         };
-        let mut findings = Vec::new();
-        for predicate in &claim.needs {
-            findings.extend(predicate.judge(World {
-                published: &plan.published,
-                figures,
-            }));
-        }
+        let findings = findings(plan, claim, faulty);
         let words = findings.iter().map(|finding| finding.words.clone());
         all.push(Noticed {
             says: claim.says.clone(),
             ours: claim.ours,
-            must: fault.noticed.iter().any(|name| claim.is_called(name)),
-            truths: [expected, truth_of(&findings)],
+            must,
+            truths: [before, truth_of(&findings)],
             findings: words.collect(),
         });
     }
     all
+}
+
+fn findings(plan: &Plan, claim: &Claim, figures: &Figures) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for predicate in &claim.needs {
+        findings.extend(predicate.judge(World {
+            published: &plan.published,
+            figures,
+        }));
+    }
+    findings
 }
 
 /// The result for a terminal: which claims notice, and which should and do not.
@@ -146,6 +210,17 @@ mod tests {
         assert_eq!(wrong.len(), 1, "a claim that is left out cannot notice");
     }
 
+    /// One run decides nothing, but of two with the same seed the fault is all that differs.
+    #[test]
+    fn in_the_medium_setting_a_run_is_compared_with_one_without_the_fault() {
+        let medium = "setting = \"medium\"\n";
+        let wrong = noticed(&format!("{medium}instead = \"fifo limit 50\""));
+        assert!(wrong[0].must && wrong[0].is_noticed(), "{wrong:?}");
+        assert_eq!(wrong[0].truths, [Truth::Holds, Truth::Fails]);
+        let right = noticed(&format!("{medium}instead = \"drr\""));
+        assert!(!right[0].is_noticed(), "{right:?}");
+    }
+
     #[test]
     fn a_report_names_the_claims_that_miss_a_fault() {
         let plan = Plan::parse(PLAN).unwrap();
@@ -154,9 +229,10 @@ mod tests {
             instead: Some("fifo".to_owned()),
             set: toml::Table::new(),
             noticed: vec![plan.claims[0].says.clone()],
+            setting: Setting::Quick,
             cheap: false,
         };
-        let claims = judge(&plan, &fault, &Figures::default());
+        let claims = judge(&plan, &fault, &Figures::default(), None);
         assert!(
             claims[0].is_noticed(),
             "what was not measured does not hold"

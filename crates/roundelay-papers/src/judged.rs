@@ -4,14 +4,15 @@
 use roundelay_report::{Axis, Chart, Curve, Drawn, Point, Scaling};
 
 use crate::catalogue::Item;
+use crate::compared;
 use crate::counts::Counts;
 use crate::figures::{Figures, Reference, deviation, modes};
 use crate::finding::{measured, rounded};
 use crate::kind::Kind;
 use crate::noise;
 use crate::plan::{ChartSpec, Claim, Plan, Setting};
-use crate::record::Record;
-use crate::runner::Ran;
+use crate::record::{self, Record};
+use crate::runner::{Ran, Versions};
 use crate::verdict::{Verdict, judge};
 
 /// An item with its results and verdicts.
@@ -55,16 +56,14 @@ impl<'a> Judged<'a> {
         let planned = stands.seeds;
         let experiment = stands.experiment().map_err(|wrong| wrong.to_string())?;
         let is_timed = experiment.runs_alone();
-        let is_quick = record.setting() == Setting::Quick;
         let mut verdicts = Vec::new();
         for claim in &plan.claims {
             let mut verdict = judge(plan, claim, &ran.variations, record.setting());
             if is_timed {
                 verdict.unless_noisy(noise::of_claim(claim, figures));
             }
-            let is_judged = !is_quick || claim.only_full.is_none();
             for finding in verdict.findings() {
-                if is_judged && finding.is_missing {
+                if finding.is_missing {
                     return Err(format!(
                         "a claim compares a figure that the experiment does not measure: {}",
                         finding.words
@@ -87,6 +86,17 @@ impl<'a> Judged<'a> {
         })
     }
 
+    /// Finds out whether the record is older than the code.
+    ///
+    /// # Errors
+    /// A fault in the plan.
+    pub fn compare_with_code(&mut self, versions: &Versions) -> Result<(), String> {
+        let code = record::code(self.plan, self.record.setting(), versions)?;
+        self.is_stale = self.record.code.is_older_than(&code);
+        self.is_unversioned = self.record.code.is_unknown(&code);
+        Ok(())
+    }
+
     /// The claims with their verdicts.
     pub(crate) fn claims(&self) -> impl Iterator<Item = (&Claim, &Verdict)> {
         self.plan.claims.iter().zip(&self.verdicts)
@@ -98,13 +108,13 @@ impl<'a> Judged<'a> {
     }
 
     /// Claims with a verdict other than expected by the plan. Claims with too few runs or noisy times
-    /// do not count, and in the quick setting neither claims with an undecided verdict, nor with an
-    /// undecided one expected.
+    /// do not count, and in a shorter setting than the full one neither claims with an undecided
+    /// verdict, nor with an undecided one expected.
     pub fn changed(&self) -> Vec<String> {
-        let is_quick = self.record.setting() == Setting::Quick;
+        let is_shorter = self.record.setting() != Setting::Full;
         let mut changed = Vec::new();
         for (claim, verdict) in self.claims() {
-            let may_be_undecided = is_quick || verdict.is_noisy || verdict.too_few().is_some();
+            let may_be_undecided = is_shorter || verdict.is_noisy || verdict.too_few().is_some();
             let is_undecided = [claim.expect, verdict.kind].contains(&Kind::Undecided);
             if claim.expect == verdict.kind || (may_be_undecided && is_undecided) {
                 continue;
@@ -170,6 +180,23 @@ impl<'a> Judged<'a> {
         }
     }
 
+    /// True if the record's setting can show a figure: if a claim names it that is judged there, or
+    /// if all claims are judged.
+    fn is_shown(&self, figure: &str) -> bool {
+        if self.record.setting() != Setting::Quick {
+            return true;
+        }
+        let mut all_are_judged = true;
+        for claim in &self.plan.claims {
+            let is_judged = claim.only_full.is_none();
+            all_are_judged &= is_judged;
+            if is_judged && claim.names(figure) {
+                return true;
+            }
+        }
+        all_are_judged
+    }
+
     /// Published values beside our own: figure, published, ours, ratio.
     pub fn comparison(&self) -> Vec<[String; 4]> {
         let mut rows = Vec::new();
@@ -202,7 +229,9 @@ impl<'a> Judged<'a> {
         };
         let mut ours = "not measured".to_owned();
         let mut ratio = "–".to_owned();
-        if let Some(samples) = self.figures().at(figure, x)
+        if !self.is_shown(figure) {
+            ours = "not judged in the quick setting".to_owned();
+        } else if let Some(samples) = self.figures().at(figure, x)
             && let Some(interval) = samples.interval()
         {
             ours = measured(interval, self.figures().runs(samples));
@@ -235,16 +264,44 @@ impl<'a> Judged<'a> {
         notes
     }
 
-    /// The plan's charts.
+    /// The plan's charts, then one for each table of published scalars.
     pub fn charts(&self) -> Vec<Chart> {
-        let specs = self.plan.charts.iter();
-        specs.map(|spec| self.chart(spec)).collect()
+        let mut charts = Vec::new();
+        for spec in &self.plan.charts {
+            charts.push(self.chart(spec));
+        }
+        let mut published = Vec::new();
+        for of_paper in &self.plan.published {
+            if self.is_shown(&of_paper.figure) {
+                published.push(of_paper);
+            }
+        }
+        charts.extend(compared::charts(&published, self.figures()));
+        for chart in &mut charts {
+            let mark = match self.record.setting() {
+                Setting::Full => "",
+                Setting::Medium => " (medium setting: 1 run)",
+                Setting::Quick => " (quick setting)",
+            };
+            chart.title = format!("{}: {}{mark}", self.item.label, chart.title);
+        }
+        charts
+    }
+
+    /// The first chart as a small SVG document, if it has points.
+    pub fn picture(&self) -> Option<String> {
+        let chart = self.charts().into_iter().next()?;
+        chart.has_points().then(|| chart.small_svg())
     }
 
     fn chart(&self, spec: &ChartSpec) -> Chart {
         let mut curves = Vec::new();
         for text in &spec.curves {
             curves.extend(self.curve(text));
+            let is_named = spec.curves.contains(&format!("published {text}"));
+            if !is_named && self.is_shown(text) {
+                curves.extend(self.published(text));
+            }
         }
         let mut runs = Vec::new();
         for curve in &curves {
@@ -252,17 +309,38 @@ impl<'a> Judged<'a> {
         }
         for (curve, run) in curves.iter_mut().zip(&runs) {
             // A run with only one curve does not need the figure's name.
-            if runs.iter().filter(|other| *other == run).count() == 1 {
+            if curve.drawn != Drawn::Published
+                && runs.iter().filter(|other| *other == run).count() == 1
+            {
                 curve.name.clone_from(run);
             }
         }
         Chart {
-            title: format!("{}: {}", self.item.label, spec.title),
+            title: spec.title.clone(),
             x: axis(&spec.x, spec.log.contains('x')),
             y: axis(&spec.y, spec.log.contains('y')),
             curves,
             ..Chart::default()
         }
+    }
+
+    /// The paper's points for a figure, hollow.
+    fn published(&self, figure: &str) -> Option<Curve> {
+        let mut known = self.plan.published.iter();
+        let published = known.find(|published| published.figure == figure)?;
+        let mut points = Vec::new();
+        for &(x, y) in &published.points {
+            points.push(Point {
+                x,
+                y,
+                half_width: 0.0,
+            });
+        }
+        (!points.is_empty()).then(|| Curve {
+            name: format!("published {figure}"),
+            points,
+            drawn: Drawn::Published,
+        })
     }
 
     fn curve(&self, text: &str) -> Option<Curve> {

@@ -6,6 +6,7 @@
 
 pub mod cache;
 pub mod catalogue;
+mod compared;
 pub mod counts;
 pub mod essay;
 pub mod experiments;
@@ -24,6 +25,7 @@ pub mod predicate;
 pub mod record;
 pub mod runner;
 pub mod site;
+pub mod summary;
 mod table;
 pub mod text;
 pub mod verdict;

@@ -316,7 +316,7 @@ mod tests {
             variations,
             traces: Vec::new(),
             seconds: 0.0,
-            runs: [0, 0],
+            runs: [0; 3],
         };
         let record = Record::new(&plan, Setting::Full, &ran, Code::default(), None).unwrap();
         let work = Work::Plan(Box::new(plan.clone()), text.to_owned());

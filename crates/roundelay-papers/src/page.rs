@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use crate::catalogue::{Item, Paper, Work};
 use crate::counts::Counts;
@@ -30,8 +31,8 @@ fn one_line(item: &Item, judged: Option<&Judged<'_>>, again: Option<&String>) ->
             if judged.lacks_seeds() {
                 text += &format!(" ({})", judged.recorded());
             }
-            if judged.record.setting() == Setting::Quick {
-                text += " (quick setting)";
+            if judged.record.setting() != Setting::Full {
+                text += &format!(" ({} setting)", judged.record.setting);
             }
             if judged.is_stale {
                 text += " (older code)";
@@ -69,6 +70,26 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
             about.authors.join(", "),
             about.venue,
         );
+    }
+    text + &absent(papers)
+}
+
+/// What is not here, and why: the last section of the index.
+fn absent(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
+    let mut text = String::from("\n## What is not here, and why\n");
+    for (paper, _) in papers {
+        let mut lines = String::new();
+        for absent in &paper.about.absent {
+            _ = writeln!(lines, "- {}: {}", absent.what, absent.why);
+        }
+        for item in &paper.items {
+            if let Work::NotAttempted(why) = &item.work {
+                _ = writeln!(lines, "- {} ({}): {why}", item.label, item.about);
+            }
+        }
+        if !lines.is_empty() {
+            _ = write!(text, "\n{}:\n\n{lines}", paper.about.short);
+        }
     }
     text
 }
@@ -122,20 +143,39 @@ pub fn page(
     );
     text += "\n## All items\n\nA command runs an item and prints its verdicts with all that \
         decides them. `make docs` builds a page for each item from its record.\n\n\
-         | item | about | verdict | command |\n|---|---|---|---|\n";
+         | item | about | verdict | picture | command |\n|---|---|---|---|---|\n";
     for (item, judged) in paper.items.iter().zip(judged) {
         let again = older.get(&(paper.slug.clone(), item.name.clone()));
         _ = writeln!(
             text,
-            "| <a id=\"{}\"></a>{} | {} | {} | {} |",
+            "| <a id=\"{}\"></a>{} | {} | {} | {} | {} |",
             item.name,
             item.label,
             cell(&item.about),
             cell(&one_line(item, judged.as_ref(), again)),
+            picture_link(paper, item, judged.as_ref()),
             command(paper, item, judged.as_ref())
         );
     }
     Ok(text)
+}
+
+/// A link to an item's small picture, if it has one.
+fn picture_link(paper: &Paper, item: &Item, judged: Option<&Judged<'_>>) -> String {
+    match judged {
+        Some(judged) if judged.picture().is_some() => {
+            let path = picture_path(&paper.slug, &item.name);
+            format!("[picture]({})", path.display())
+        }
+        _ => String::new(),
+    }
+}
+
+/// Path of an item's small picture, relative to the pages' folder.
+pub fn picture_path(paper: &str, item: &str) -> PathBuf {
+    Path::new("pictures")
+        .join(paper)
+        .join(format!("{item}.svg"))
 }
 
 /// The command that runs an item as it is on record, else as published.
@@ -177,14 +217,24 @@ fn body(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     let Judged {
         item, plan, record, ..
     } = judged;
+    let again = record.again(&paper.slug, &item.name);
+    let charts = judged.charts();
+    let mut pictures = Vec::new();
+    for (number, chart) in charts.iter().enumerate() {
+        if target == Target::Page && chart.has_points() {
+            let file = chart_file(item, number);
+            pictures.push(format!("![{}]({file})\n\n", chart.title));
+        }
+    }
+    let (first, others) = pictures.split_at(pictures.len().min(1));
     let mut text = format!(
-        "**{}.** ({})\n\n{}\n\n",
+        "**{}.** ({})\n\n{}`{again}`\n\n{}\n\n",
         capital(&judged.summary()),
         plan.page,
+        first.concat(),
         plan.method
     );
     if judged.is_stale {
-        let again = record.again(&paper.slug, &item.name);
         _ = write!(
             text,
             "**Recorded with older code**: disciplines, sources or the simulator behave \
@@ -193,12 +243,7 @@ fn body(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     }
     text += &claims(paper, judged, target);
     text += &comparison(judged);
-    for (number, chart) in judged.charts().iter().enumerate() {
-        if target == Target::Page && chart.has_points() {
-            let file = chart_file(item, number);
-            _ = write!(text, "![{}]({file})\n\n", chart.title);
-        }
-    }
+    text += &others.concat();
     text += &open::section(judged, target);
     for (part, lines) in &record.traces {
         _ = write!(
@@ -293,7 +338,7 @@ fn faults(plan: &Plan) -> String {
     for fault in &plan.faults {
         let mut claims = Vec::new();
         for (number, claim) in plan.claims.iter().enumerate() {
-            if fault.noticed.iter().any(|name| claim.is_called(name)) {
+            if fault.is_noticed_by(claim) {
                 claims.push((number + 1).to_string());
             }
         }

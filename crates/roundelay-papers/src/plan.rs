@@ -7,6 +7,7 @@ mod planted;
 pub(crate) mod published;
 mod variation;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use roundelay_files::Reader;
@@ -41,14 +42,18 @@ pub struct Plan {
     /// Ways for a reader to refute the verdicts.
     #[serde(default)]
     pub refute: String,
-    /// Another item with the same runs: `run`, `quick`, `open` and `fewer_seeds` default to its
-    /// plan's.
+    /// Another item with the same runs: `run`, `quick`, `medium`, `open` and `fewer_seeds` default to
+    /// its plan's.
     pub like: Option<String>,
     /// The experiment: `kind`, `seeds`, and the kind's keys.
     pub run: Table,
     /// Values for the quick setting, by dotted path in `run`.
     #[serde(default)]
     pub quick: Table,
+    /// Values for the medium setting, by dotted path in `run`. Its `seeds` are 1 unless they are
+    /// here.
+    #[serde(default)]
+    pub medium: Table,
     /// Columns that run with fewer seeds than the others, because a run takes long, with how many
     /// seeds they get.
     #[serde(default)]
@@ -80,6 +85,10 @@ pub struct Open {
     pub parameter: String,
     /// Values to try.
     pub values: Vec<Value>,
+    /// Other values that are set together with each of these, by dotted path in `run`: a verdict may
+    /// depend on a pair.
+    #[serde(default)]
+    pub with: Table,
     /// Name in verdicts. By default, the path.
     pub name: Option<String>,
     /// What the parameter means, in words.
@@ -122,20 +131,29 @@ pub struct ChartSpec {
     pub log: String,
 }
 
-/// How much to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much to run, from little to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// With the values in the plan's `[quick]`.
+    #[default]
     Quick,
+    /// One seed of the runs that claims name, with the values in the plan's `[medium]`: long enough
+    /// to judge every claim, if not to decide it.
+    Medium,
     /// As in the paper.
     Full,
 }
 
 impl Setting {
+    /// All settings.
+    pub const ALL: [Self; 3] = [Self::Quick, Self::Medium, Self::Full];
+
     /// The setting's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
+            Self::Medium => "medium",
             Self::Full => "full",
         }
     }
@@ -181,7 +199,7 @@ impl Plan {
         };
         let (_, mut other) =
             Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
-        for key in ["run", "quick", "open", "fewer_seeds"] {
+        for key in ["run", "quick", "medium", "open", "fewer_seeds"] {
             if let (None, Some(value)) = (table.get(key), other.remove(key)) {
                 table.insert(key.to_owned(), value);
             }
@@ -191,7 +209,7 @@ impl Plan {
 
     /// Checks that each variation can run and each claim can be judged.
     pub(crate) fn check(&self) -> Result<(), Wrong> {
-        for setting in [Setting::Quick, Setting::Full] {
+        for setting in Setting::ALL {
             for variation in self.variations(setting)? {
                 variation
                     .experiment()
@@ -263,6 +281,14 @@ impl Plan {
     /// Moves an error about a variation to the plan's key that is responsible: in `[[open]]`,
     /// `[quick]` or `[run]`.
     fn written(&self, setting: Setting, variation: &Variation, wrong: Wrong) -> Wrong {
+        if let Some(number) = variation.open {
+            for path in self.open[number].with.keys() {
+                if is_at_or_below(&wrong.path, path) {
+                    let fault = wrong.fault.behind("[[open]] with: ");
+                    return Wrong::new(format!("open.{number}.with.{path}"), fault);
+                }
+            }
+        }
         if let Some(number) = variation.open
             && is_at_or_below(&wrong.path, &self.open[number].parameter)
         {
@@ -273,11 +299,11 @@ impl Plan {
                     .behind(format_args!("[[open]] with {}: ", variation.name)),
             );
         }
-        if setting == Setting::Quick {
-            for path in self.quick.keys() {
-                if is_at_or_below(&wrong.path, path) {
-                    return Wrong::new(format!("quick.{path}"), wrong.fault.behind("[quick] "));
-                }
+        for path in self.values_of(setting).keys() {
+            if is_at_or_below(&wrong.path, path) {
+                let name = setting.name();
+                let fault = wrong.fault.behind(format_args!("[{name}] "));
+                return Wrong::new(format!("{name}.{path}"), fault);
             }
         }
         let Wrong { path, fault } = wrong.below("run");
@@ -290,12 +316,14 @@ impl Plan {
     /// A path does not exist.
     pub fn variations(&self, setting: Setting) -> Result<Vec<Variation>, Wrong> {
         let mut run = self.run.clone();
-        if setting == Setting::Quick {
-            for (path, value) in &self.quick {
-                set(&mut run, path, value.clone()).map_err(|message| {
-                    Wrong::new(format!("quick.{path}"), format!("[quick] {message}"))
-                })?;
-            }
+        if setting == Setting::Medium {
+            run.insert("seeds".to_owned(), Value::Integer(1));
+        }
+        for (path, value) in self.values_of(setting).as_ref() {
+            set(&mut run, path, value.clone()).map_err(|message| {
+                let name = setting.name();
+                Wrong::new(format!("{name}.{path}"), format!("[{name}] {message}"))
+            })?;
         }
         let mut variations = vec![Variation::new(String::new(), None, run.clone())?];
         for (number, open) in self.open.iter().enumerate() {
@@ -307,10 +335,32 @@ impl Plan {
                         format!("[[open]] {message}"),
                     )
                 })?;
+                for (path, value) in &open.with {
+                    set(&mut run, path, value.clone()).map_err(|message| {
+                        Wrong::new(
+                            format!("open.{number}.with.{path}"),
+                            format!("[[open]] {message}"),
+                        )
+                    })?;
+                }
                 variations.push(Variation::new(open.choice(value), Some(number), run)?);
             }
         }
         Ok(variations)
+    }
+
+    /// The values that a setting changes in `run`, by dotted path.
+    fn values_of(&self, setting: Setting) -> Cow<'_, Table> {
+        match setting {
+            Setting::Quick => Cow::Borrowed(&self.quick),
+            Setting::Medium => Cow::Borrowed(&self.medium),
+            Setting::Full => Cow::Owned(Table::new()),
+        }
+    }
+
+    /// True if a claim names a figure of this part.
+    pub(crate) fn names_part(&self, part: &str) -> bool {
+        self.claims.iter().any(|claim| claim.names_part(part))
     }
 
     /// How many seeds a setting has.
@@ -390,6 +440,32 @@ says = "What each flow sends."
         assert_eq!(
             published_at(&plan.published, "DRR: least, kbit/s", None),
             Some(500.0)
+        );
+    }
+
+    /// Formerly open values varied one at a time, so what needs two of them could not hold.
+    #[test]
+    fn open_values_may_vary_in_pairs() {
+        let pair = "says = \"What each flow sends.\"\nwith = { \"scenario.duration\" = \"7s\" }";
+        let text = PLAN.replace("says = \"What each flow sends.\"", pair);
+        let variations = Plan::parse(&text)
+            .unwrap()
+            .variations(Setting::Full)
+            .unwrap();
+        assert!(!variations[0].identity().contains("7s"));
+        for variation in &variations[1..] {
+            assert!(variation.identity().contains("7s"), "{}", variation.name);
+        }
+        let wrong = text.replace("\"7s\" }", "\"7\" }");
+        let error = Plan::parse(&wrong).unwrap_err().to_string();
+        let line = 1 + wrong
+            .lines()
+            .position(|line| line.contains("\"7\""))
+            .unwrap();
+        assert!(error.contains("'7' has no unit"), "{error}");
+        assert!(
+            error.contains(&format!("line {line}")) || error.contains(&format!(":{line}")),
+            "{error}"
         );
     }
 

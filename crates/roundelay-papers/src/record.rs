@@ -14,14 +14,14 @@ use crate::cache::hash;
 use crate::experiments::Row;
 use crate::figures::{Figures, Reference, Samples};
 use crate::plan::{Plan, Setting, Variation};
-use crate::runner::{Ran, Versions};
+use crate::runner::{Ran, Versions, names_of_disciplines};
 
 /// Results of a plan's run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Hash of the run's plan, see [`identity`].
     pub plan: String,
-    /// `quick` or `full`.
+    /// `quick`, `medium` or `full`.
     pub setting: String,
     /// Version of Roundelay.
     pub version: String,
@@ -129,10 +129,7 @@ pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, 
         }
         // A simulation's behaviour includes its figures.
         if !is_simulation {
-            let mut names = BTreeSet::new();
-            for text in experiment.disciplines() {
-                names.extend(text.split_whitespace().next().map(str::to_owned));
-            }
+            let names = names_of_disciplines(experiment.as_ref());
             experiments.extend((versions.of_experiment)(variation.kind(), &names));
         }
     }
@@ -288,21 +285,19 @@ impl Record {
 
     /// The run's setting.
     pub fn setting(&self) -> Setting {
-        if self.setting == Setting::Quick.name() {
-            Setting::Quick
-        } else {
-            Setting::Full
-        }
+        let mut settings = Setting::ALL.into_iter();
+        let known = settings.find(|setting| setting.name() == self.setting);
+        known.unwrap_or(Setting::Full)
     }
 
     /// The command that records the item again.
     pub fn again(&self, paper: &str, item: &str) -> String {
-        let full = if self.setting() == Setting::Full {
-            " --full"
-        } else {
-            ""
+        let option = match self.setting() {
+            Setting::Quick => "",
+            Setting::Medium => " --medium",
+            Setting::Full => " --full",
         };
-        format!("roundelay papers {paper} {item}{full}")
+        format!("roundelay papers {paper} {item}{option}")
     }
 
     /// Restores what was recorded of the run.
@@ -330,7 +325,7 @@ impl Record {
             variations: recorded,
             traces: self.traces.clone(),
             seconds: self.seconds,
-            runs: [0, 0],
+            runs: [0; 3],
         })
     }
 }
@@ -456,7 +451,7 @@ fn fill(known: &mut Seeds, values: Seeds) {
 }
 
 /// Six significant digits, because more would only make files longer. Counts stay in full.
-fn short(value: f64) -> f64 {
+pub(crate) fn short(value: f64) -> f64 {
     if value.fract() == 0.0 {
         return value;
     }
@@ -543,7 +538,7 @@ mod tests {
                 variations: Vec::new(),
                 traces: Vec::new(),
                 seconds: 0.0,
-                runs: [0, 0],
+                runs: [0; 3],
             };
             let record = Record::new(&plan, Setting::Full, &ran, Code::default(), None).unwrap();
             record.fits(&Plan::parse(text).unwrap()).unwrap()

@@ -8,15 +8,22 @@ use crate::catalogue::{Item, Paper};
 use crate::experiments::Failed;
 use crate::judged::Judged;
 use crate::open;
-use crate::page::{self, OlderPlans, chart_file};
-use crate::record::{self, Record};
+use crate::page::{self, OlderPlans, chart_file, picture_path};
+use crate::record::Record;
 use crate::runner::Versions;
+use crate::summary::Summaries;
 
 /// Path of an item's record, relative to the pages' folder.
 pub fn record_path(paper: &str, item: &str) -> PathBuf {
     Path::new("records")
         .join(paper)
         .join(format!("{item}.json"))
+}
+
+/// Path of the runs of a paper's items that have no complete record yet, relative to the pages'
+/// folder.
+pub fn parts_path(paper: &str) -> PathBuf {
+    Path::new("records").join(paper).join("parts.jsonl")
 }
 
 /// The available records for the papers' items.
@@ -76,7 +83,8 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// The index and the papers' pages, by path in the folder.
+    /// The index, the papers' pages, a small picture for each item with a chart, and the verdicts of
+    /// all records, by path in the folder.
     ///
     /// # Errors
     /// An essay has a sentence that the records do not support.
@@ -86,6 +94,14 @@ impl<'a> Site<'a> {
             let page = page::page(paper, judged, &self.older).map_err(Failed)?;
             files.push((PathBuf::from(format!("{}.md", paper.slug)), page));
         }
+        let mut summaries = Summaries::default();
+        for (paper, judged) in self.judged() {
+            summaries.add(&paper.slug, judged);
+            if let Some(picture) = judged.picture() {
+                files.push((picture_path(&paper.slug, &judged.item.name), picture));
+            }
+        }
+        files.push((PathBuf::from("records/verdicts.json"), summaries.json()));
         Ok(files)
     }
 
@@ -130,10 +146,8 @@ fn on_record<'a>(
     if !record.fits(plan).map_err(wrong)? {
         return Ok(OnRecord::OfOlderPlan(record.again(paper, &item.name)));
     }
-    let code = record::code(plan, record.setting(), versions).map_err(wrong)?;
     let mut judged = Judged::new(item, plan, text, record).map_err(wrong)?;
-    judged.is_stale = judged.record.code.is_older_than(&code);
-    judged.is_unversioned = judged.record.code.is_unknown(&code);
+    judged.compare_with_code(versions).map_err(wrong)?;
     Ok(OnRecord::Results(Box::new(judged)))
 }
 
@@ -158,6 +172,7 @@ mod tests {
     use super::*;
     use crate::cache::Cache;
     use crate::plan::{Setting, tests::PLAN};
+    use crate::record;
     use crate::runner::Runner;
 
     /// A folder with the record of a plan, deleted on drop.

@@ -1,6 +1,25 @@
 //! TOML tables with dotted paths, for the keys that plans vary.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
 use toml::{Table, Value};
+
+/// A value as JSON with the keys of all tables in alphabetical order.
+pub(crate) fn canonical(value: &Value) -> Json {
+    match value {
+        Value::Table(table) => {
+            let mut sorted = BTreeMap::new();
+            for (key, value) in table {
+                sorted.insert(key.as_str(), canonical(value));
+            }
+            serde_json::json!(sorted)
+        }
+        Value::Array(values) => values.iter().map(canonical).collect(),
+        Value::String(text) => Json::from(text.as_str()),
+        other => Json::from(other.to_string()),
+    }
+}
 
 /// The value at a dotted path, if there is one.
 pub(crate) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {

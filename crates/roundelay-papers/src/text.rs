@@ -10,12 +10,14 @@ use crate::judged::Judged;
 use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::record::Record;
+use crate::summary::Summaries;
 use roundelay_report::{Printed, aligned};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The list of papers and items, with the verdicts expected in the full setting.
-pub fn list(papers: &[Paper], only: Option<&str>) -> String {
+/// The list of papers and items with their recorded verdicts. Items without a record have the
+/// verdicts that their plans expect, and say so.
+pub fn list(papers: &[Paper], only: Option<&str>, recorded: &Summaries) -> String {
     let mut text = String::new();
     for paper in papers {
         if only.is_some_and(|only| only != paper.slug) {
@@ -28,22 +30,24 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
         );
         for item in &paper.items {
             let verdict = match &item.work {
-                Work::Plan(plan, _) => expected(plan),
+                Work::Plan(plan, _) => match recorded.get(&paper.slug, &item.name) {
+                    Some(summary) => summary.words(),
+                    None => format!("not recorded; expected: {}", expected(plan)),
+                },
                 Work::Nothing(_) => "nothing to measure".to_owned(),
                 Work::NotAttempted(_) => "not attempted yet".to_owned(),
             };
             _ = writeln!(
                 text,
-                "  {:22}  {:44}  {}: {}",
+                "  {:22}  {:52}  {}: {}",
                 item.name, verdict, item.label, item.about
             );
         }
         text.push('\n');
     }
-    text + "The list has the plans' expected verdicts of the full setting; docs/papers/index.md \
-        has the verdicts of the recorded runs.\n\
-            roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all \
-            --check` compares verdicts with these.\n"
+    text + "Verdicts are those on record, with setting and seeds. roundelay papers PAPER ITEM runs \
+        an item, --recorded shows its record, --full runs it as published. `roundelay papers all \
+        --check` compares verdicts with those that the plans expect.\n"
 }
 
 /// The verdicts expected for a plan's claims, with counts.
@@ -152,8 +156,17 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
         item, plan, record, ..
     } = judged;
     let mut text = format!(
-        "{paper} {}: {}\n{} ({} setting)\n\n",
-        item.label, plan.title, plan.page, record.setting
+        "{paper} {}: {}\n{} ({} setting, {}{})\n\n",
+        item.label,
+        plan.title,
+        plan.page,
+        record.setting,
+        judged.recorded(),
+        if judged.is_stale {
+            ", recorded with older code"
+        } else {
+            ""
+        },
     );
     for (claim, verdict) in judged.claims() {
         let ours = if claim.ours { " (ours)" } else { "" };

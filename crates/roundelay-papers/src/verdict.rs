@@ -14,7 +14,8 @@ pub struct Verdict {
     pub kind: Kind,
     /// The whole verdict in a line: `holds if scenario.source.4.weight is 10 or 22`.
     pub words: String,
-    /// Each variation's deciding findings, the plan as it stands first.
+    /// Each variation's deciding findings, the plan as it stands first. Empty if the claim is not
+    /// judged.
     pub by_variation: Vec<Vec<Finding>>,
     /// True if measured times vary too much for a verdict.
     pub is_noisy: bool,
@@ -61,6 +62,14 @@ pub fn judge(
     variations: &[(Variation, Figures)],
     setting: Setting,
 ) -> Verdict {
+    if let (Some(why), Setting::Quick) = (&claim.only_full, setting) {
+        return Verdict {
+            kind: Kind::Undecided,
+            words: format!("not judged in the quick setting: {why}"),
+            by_variation: Vec::new(),
+            is_noisy: false,
+        };
+    }
     let mut by_variation = Vec::new();
     let mut truths = Vec::new();
     for (_, figures) in variations {
@@ -74,13 +83,7 @@ pub fn judge(
         truths.push(truth_of(&findings));
         by_variation.push(findings);
     }
-    let (kind, words) = match &claim.only_full {
-        Some(why) if setting == Setting::Quick => (
-            Kind::Undecided,
-            format!("not judged in the quick setting: {why}"),
-        ),
-        _ => decide(claim, variations, &truths, runs_of(&by_variation[0])),
-    };
+    let (kind, words) = decide(claim, variations, &truths, runs_of(&by_variation[0]));
     Verdict {
         kind,
         words,

@@ -4,6 +4,9 @@
 mod drawing;
 mod scale;
 
+/// The most points of a curve in a small chart.
+const MOST_POINTS: usize = 100;
+
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
@@ -87,6 +90,8 @@ pub enum Drawn {
     Crosses,
     /// Dots in the next colour of the palette, for several curves over categories.
     Discs,
+    /// Hollow rings in the colour of the curve before, for published values of the same quantity.
+    Published,
 }
 
 /// A point on a curve.
@@ -113,7 +118,7 @@ pub struct Band {
 
 impl Drawn {
     pub(crate) const fn is_marks(self) -> bool {
-        matches!(self, Self::Dots | Self::Rings | Self::Crosses | Self::Discs)
+        !matches!(self, Self::Line | Self::Dashes)
     }
 }
 
@@ -126,6 +131,28 @@ impl Chart {
     /// The chart as an SVG document. Points with non-finite values are left out.
     pub fn svg(&self) -> String {
         panels(std::slice::from_ref(self))
+    }
+
+    /// The chart as a lower SVG document of some 20 kB at most: without error bars, and with at most
+    /// a hundred points of a curve.
+    pub fn small_svg(&self) -> String {
+        let mut small = self.clone();
+        small.is_low = true;
+        for curve in &mut small.curves {
+            let step = curve.points.len().div_ceil(MOST_POINTS).max(1);
+            let last = curve.points.len().saturating_sub(1);
+            let mut kept = Vec::new();
+            for (number, point) in curve.points.iter().enumerate() {
+                if number % step == 0 || number == last {
+                    kept.push(Point {
+                        half_width: 0.0,
+                        ..*point
+                    });
+                }
+            }
+            curve.points = kept;
+        }
+        small.svg()
     }
 
     /// Points with a position on both axes.
@@ -309,6 +336,55 @@ mod tests {
                 .contains(&format!(">1: {}</text>", "a".repeat(60)))
                 && named.svg().contains("bb…</text>")
         );
+    }
+
+    #[test]
+    fn a_small_chart_has_fewer_points_and_the_same_ends() {
+        let mut long = Vec::new();
+        for x in 0..1001 {
+            long.push((f64::from(x), f64::from(x * x)));
+        }
+        let chart = chart(&long, false);
+        let small = chart.small_svg();
+        let positions = positions(&small);
+        assert!(positions.len() <= MOST_POINTS + 1 && small.len() < 5_000);
+        assert!(chart.svg().len() > 10_000);
+        let whole = self::positions(&chart.svg());
+        let ends = [positions[0].0, positions[positions.len() - 1].0];
+        assert_eq!(ends, [whole[0].0, whole[whole.len() - 1].0]);
+    }
+
+    /// The legend explains hollow marks once.
+    #[test]
+    fn published_values_are_hollow_in_the_colour_of_their_curve() {
+        let points = || {
+            vec![Point {
+                x: 1.0,
+                y: 2.0,
+                half_width: 0.0,
+            }]
+        };
+        let curve = |name: &str, drawn| Curve {
+            name: name.to_owned(),
+            points: points(),
+            drawn,
+        };
+        let chart = Chart {
+            curves: vec![
+                curve("A", Drawn::Line),
+                curve("published A", Drawn::Published),
+                curve("B", Drawn::Line),
+                curve("published B", Drawn::Published),
+            ],
+            ..Chart::default()
+        };
+        let svg = chart.svg();
+        for colour in ["#000000", "#0072b2"] {
+            let hollow = format!("fill=\"white\" stroke=\"{colour}\"");
+            assert!(svg.contains(&hollow), "{colour}: {svg}");
+            assert!(svg.contains(&format!("stroke=\"{colour}\" stroke-width=\"1.8\"")));
+        }
+        assert_eq!(svg.matches("published").count(), 1, "{svg}");
     }
 
     #[test]

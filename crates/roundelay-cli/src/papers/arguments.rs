@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use roundelay::Fault;
+use roundelay_papers::plan::Setting;
 use roundelay_trace::arguments::{parse_spec, whole};
 
 use super::outputs::Publishing;
@@ -16,24 +17,35 @@ pub(crate) struct Papers {
     /// A paper (qfq, qfq-plus, mqfq, afq, ups), all, or a plan file like those in papers/
     pub(crate) paper: Option<String>,
 
-    /// An item of the paper, as in table-2, figure-4 or theorem-1; with all, the items of this name
+    /// Items of the paper, as in table-2, figure-4 or theorem-1; with all, the items of these names
     /// in every paper
     #[arg(num_args = 0..)]
-    pub(crate) item: Vec<String>,
+    pub(crate) items: Vec<String>,
 
     /// Run as long and as often as published, not the quick setting
     #[arg(long)]
     pub(crate) full: bool,
+
+    /// Run one seed of what claims name, long enough to judge every claim
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) medium: bool,
 
     /// How many seeds each column and variation runs with, from seed 1 on, or which seeds, as in
     /// 5..8 [default: the plan's]. With --pages, seeds that are on record stay there
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_seeds)]
     pub(crate) seeds: Option<RangeInclusive<u64>>,
 
-    /// Time for the runs: 90s, 30min, 2h; begins no seed after it. With --pages, the next command
-    /// goes on from the record
+    /// Time for the runs: 90s, 30min, 2h; begins no run after it. With --pages, the next command
+    /// goes on from there, because finished runs stand beside the records until these are complete
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_budget)]
     pub(crate) budget: Option<Duration>,
+
+    /// Run nothing and show what is on record in this folder [default: docs/papers]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true,
+          default_missing_value = "docs/papers",
+          conflicts_with_all = ["full", "medium", "seeds", "budget", "instead", "faults",
+                                "pages", "fresh", "cache"])]
+    pub(crate) recorded: Option<PathBuf>,
 
     /// Exit with status 1 if a verdict differs from the expected verdict in the plan
     #[arg(long)]
@@ -44,8 +56,8 @@ pub(crate) struct Papers {
           conflicts_with = "pages")]
     pub(crate) instead: Option<String>,
 
-    /// Run the planted faults of the items' plans, in the quick setting, and exit with status 1 if a
-    /// claim that should notice a fault keeps its verdict
+    /// Run the planted faults of the items' plans, in the quick setting, with --medium those of the
+    /// medium one, and exit with status 1 if a claim that should notice a fault keeps its verdict
     #[arg(long, conflicts_with_all = ["full", "seeds", "budget", "check", "instead"])]
     pub(crate) faults: bool,
 
@@ -75,6 +87,17 @@ pub(crate) struct Papers {
 }
 
 impl Papers {
+    /// How much to run.
+    pub(crate) const fn setting(&self) -> Setting {
+        if self.full {
+            Setting::Full
+        } else if self.medium {
+            Setting::Medium
+        } else {
+            Setting::Quick
+        }
+    }
+
     /// Whether the paper is a plan file.
     pub(crate) fn names_a_file(&self) -> bool {
         self.paper
@@ -82,14 +105,11 @@ impl Papers {
             .is_some_and(|name| name.ends_with(".toml"))
     }
 
-    /// The item's name, if one is given. Item names have no spaces, so several words are a slip.
-    pub(crate) fn item(&self) -> Option<String> {
-        (!self.item.is_empty()).then(|| self.item.join(" "))
-    }
-
     /// Whether an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
         self.full
+            || self.medium
+            || self.recorded.is_some()
             || self.check
             || self.faults
             || self.instead.is_some()

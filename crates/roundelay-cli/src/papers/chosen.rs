@@ -23,28 +23,38 @@ pub(super) fn papers<'a>(papers: &'a [Paper], name: &str) -> Result<Vec<&'a Pape
     ))
 }
 
-/// The items of these papers: all, or those called `item`.
+/// The items of these papers: all, or those with these names.
 pub(super) fn items<'a>(
     papers: &[&'a Paper],
     name: &str,
-    item: Option<&str>,
+    wanted_items: &[String],
 ) -> Result<Vec<(&'a Paper, &'a Item)>, Failure> {
     let mut all = Vec::new();
     for paper in papers {
         all.extend(paper.items.iter().map(|item| (*paper, item)));
     }
-    let Some(wanted) = item else { return Ok(all) };
-    let names: Vec<_> = all.iter().map(|(_, item)| item.name.as_str()).collect();
-    if names.contains(&wanted) {
-        all.retain(|(_, item)| item.name == wanted);
+    if wanted_items.is_empty() {
         return Ok(all);
     }
-    let noun = if name == ALL {
-        "item".to_owned()
-    } else {
-        format!("item of {name}")
-    };
-    Err(Failure::usage(Fault::no_such(noun, wanted, &names)))
+    let names: Vec<_> = all.iter().map(|(_, item)| item.name.as_str()).collect();
+    for wanted in wanted_items {
+        if !names.contains(&wanted.as_str()) {
+            // Two words may be a slip for one: `table 1` for `table-1`.
+            let given = if names.contains(&wanted_items.join("-").as_str()) {
+                wanted_items.join(" ")
+            } else {
+                wanted.clone()
+            };
+            let noun = if name == ALL {
+                "item".to_owned()
+            } else {
+                format!("item of {name}")
+            };
+            return Err(Failure::usage(Fault::no_such(noun, &given, &names)));
+        }
+    }
+    all.retain(|(_, item)| wanted_items.contains(&item.name));
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -58,14 +68,19 @@ mod tests {
         let catalogue = catalogue::papers().unwrap();
         let all = papers(&catalogue, ALL).unwrap();
         let mut found = Vec::new();
-        for (paper, item) in items(&all, ALL, Some("figure-4")).unwrap() {
+        for (paper, item) in items(&all, ALL, &["figure-4".to_owned()]).unwrap() {
             assert_eq!(item.name, "figure-4");
             found.push(paper.slug.as_str());
         }
         found.sort_unstable();
         assert_eq!(found, ["afq", "mqfq", "qfq", "ups"]);
         let one = papers(&catalogue, "ups").unwrap();
-        assert_eq!(items(&one, "ups", Some("figure-4")).unwrap().len(), 1);
-        assert_eq!(items(&one, "ups", None).unwrap().len(), one[0].items.len());
+        let of_ups = |wanted: &[&str]| {
+            let wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+            items(&one, "ups", &wanted).unwrap().len()
+        };
+        assert_eq!(of_ups(&["figure-4"]), 1);
+        assert_eq!(of_ups(&["figure-4", "table-1", "figure-4"]), 2);
+        assert_eq!(of_ups(&[]), one[0].items.len());
     }
 }

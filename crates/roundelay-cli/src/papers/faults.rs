@@ -3,6 +3,7 @@
 
 use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_papers::faults::{self, report};
+use roundelay_papers::plan::Setting;
 
 use super::arguments::Papers;
 use super::{cache, versions};
@@ -21,6 +22,7 @@ pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), F
         ));
     }
     let versions = versions()?;
+    let setting = arguments.setting();
     let mut planted = 0;
     let mut missed = Vec::new();
     let mut without_noticeable_fault = Vec::new();
@@ -30,11 +32,12 @@ pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), F
             continue;
         };
         let name = format!("{} {}", paper.slug, item.name);
-        if !plan.has_noticeable_fault() {
+        if !plan.has_noticeable_fault() && setting == Setting::Quick {
             without_noticeable_fault.push(name.clone());
         }
         let cache = cache(arguments, paper);
-        for fault in &plan.faults {
+        let of_setting = plan.faults.iter().filter(|fault| fault.setting == setting);
+        for fault in of_setting {
             let claims = in_pool(arguments.threads, || {
                 faults::run(plan, fault, &versions, &cache, &no_progress)
             })?;

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 use roundelay_papers::cache::Cache;
 use roundelay_papers::catalogue::Paper;
@@ -17,49 +16,109 @@ use roundelay_report::write_text;
 use super::{memory, versions};
 use crate::failure::Failure;
 
+/// What is on record for an item before its run.
+#[derive(Debug, Default)]
+pub(super) struct OnRecord {
+    /// The record, if this setting, this plan and today's code made it.
+    kept: Option<Record>,
+    /// True for a full record of older code or an older plan. It stays until another one has all
+    /// seeds that are asked for.
+    stays: bool,
+}
+
+/// What became of an item.
+pub(super) enum Outcome {
+    /// Its new runs, together with those on record.
+    Recorded(Box<Together>),
+    /// No seed is complete, or too few to replace the record there is: so many runs are done, of
+    /// all.
+    Left([usize; 2]),
+}
+
+impl Outcome {
+    fn of(record: Record, ran: Ran) -> Self {
+        Self::Recorded(Box::new(Together { record, ran }))
+    }
+}
+
 /// A plan's new runs, together with those on record.
 pub(super) struct Together {
     pub(super) record: Record,
     pub(super) ran: Ran,
 }
 
-/// Runs those seeds of a plan that `kept`, its record, does not have. None if there is neither a
-/// record nor time for a run.
+/// Runs those seeds of a plan that its record does not have.
 ///
 /// # Errors
 /// The plan is wrong, or a run failed.
 pub(super) fn run(
     runner: &Runner,
     plan: &Plan,
-    kept: Option<Record>,
+    on_record: OnRecord,
     cache: &Cache,
     tell: &(dyn Fn() + Sync),
-) -> Result<Option<Together>, String> {
+) -> Result<Outcome, String> {
+    let OnRecord { kept, stays } = on_record;
     let seeds = match &kept {
         Some(record) => missing(runner, plan, record)?,
         None => runner.seeds(plan).map_err(|error| error.to_string())?,
     };
-    let is_over = runner.until.is_some_and(|until| Instant::now() >= until);
-    if seeds.is_empty() || is_over {
-        let Some(record) = kept else { return Ok(None) };
+    if seeds.is_empty()
+        && let Some(record) = kept
+    {
         let ran = record.ran(plan)?;
-        return Ok(Some(Together { record, ran }));
+        return Ok(Outcome::of(record, ran));
     }
     memory::forget_peak();
     let ran = runner
         .run_seeds(plan, &seeds, cache, tell)
         .map_err(|error| error.to_string())?;
-    if ran.seeds.is_empty() && kept.is_none() {
-        return Ok(None);
+    let [all, _, left] = ran.runs;
+    if left > 0 && (stays || ran.seeds.is_empty()) {
+        let Some(record) = kept else {
+            return Ok(Outcome::Left([all - left, all]));
+        };
+        let ran = record.ran(plan)?;
+        return Ok(Outcome::of(record, ran));
     }
     let code = record::code(plan, runner.setting, &runner.versions)?;
     let record = Record::new(plan, runner.setting, &ran, code, memory::peak_bytes())?;
     let Some(kept) = kept else {
-        return Ok(Some(Together { record, ran }));
+        return Ok(Outcome::of(record, ran));
     };
     let record = kept.with(record);
     let ran = record.ran(plan)?;
-    Ok(Some(Together { record, ran }))
+    Ok(Outcome::of(record, ran))
+}
+
+/// What is on record for an item.
+///
+/// # Errors
+/// There is no record, or it is unreadable or of an older plan.
+pub(super) fn shown(
+    folder: &Path,
+    (paper, item): (&str, &str),
+    plan: &Plan,
+) -> Result<Outcome, String> {
+    let path = folder.join(record_path(paper, item));
+    let record = read_record(folder, paper, item).map_err(|error| error.to_string())?;
+    let Some(record) = record else {
+        return Err(format!(
+            "no record {}: records are in docs/papers of the project's repository, or in \
+             --recorded=DIR",
+            path.display()
+        ));
+    };
+    let record = record.completed(plan)?;
+    if !record.fits(plan)? {
+        let again = record.again(paper, item);
+        return Err(format!(
+            "recorded for an older plan; '{again} --pages {}' records it again",
+            folder.display()
+        ));
+    }
+    let ran = record.ran(plan)?;
+    Ok(Outcome::of(record, ran))
 }
 
 /// The plan's seeds that a record does not have.
@@ -72,28 +131,48 @@ fn missing(runner: &Runner, plan: &Plan, record: &Record) -> Result<BTreeSet<u64
     Ok(seeds.into_iter().filter(is_missing).collect())
 }
 
-/// An item's record, if this setting, this plan and today's code made it.
+/// What is on record for an item. With `fresh` none of it is used.
 ///
 /// # Errors
-/// A quick run would replace a full record, or the run that examines a record failed.
-pub(super) fn kept(
+/// A shorter run would replace a longer one's record, or the run that examines a record failed.
+pub(super) fn on_record(
     folder: &Path,
     (paper, item): (&str, &str),
     runner: &Runner,
     plan: &Plan,
     cache: &Cache,
-) -> Result<Option<Record>, String> {
+    fresh: bool,
+) -> Result<OnRecord, String> {
     let Ok(Some(record)) = read_record(folder, paper, item) else {
         // A record that cannot be read is made anew.
-        return Ok(None);
+        return Ok(OnRecord::default());
     };
-    if record.setting() == Setting::Full && runner.setting == Setting::Quick {
-        return Err(
-            "there is a full record, whose place a quick one would take: --full goes on with it, \
-             --fresh replaces it"
-                .to_owned(),
-        );
+    if runner.setting < record.setting() {
+        return Err(format!(
+            "there is a {0} record, whose place a {1} one would take: --{0} goes on with it",
+            record.setting().name(),
+            runner.setting.name()
+        ));
     }
+    let is_full = record.setting() == Setting::Full;
+    let kept = if fresh {
+        None
+    } else {
+        kept(runner, plan, record, cache)?
+    };
+    Ok(OnRecord {
+        stays: is_full && kept.is_none(),
+        kept,
+    })
+}
+
+/// A record, if this setting, this plan and today's code made it.
+fn kept(
+    runner: &Runner,
+    plan: &Plan,
+    record: Record,
+    cache: &Cache,
+) -> Result<Option<Record>, String> {
     let record = record.completed(plan)?;
     if record.setting() != runner.setting || !record.fits(plan)? {
         return Ok(None);
@@ -103,6 +182,55 @@ pub(super) fn kept(
         return examined(runner, plan, record, code, cache);
     }
     Ok((!record.code.is_older_than(&code)).then_some(record))
+}
+
+/// The seeds of a plan that still have to be run in full.
+fn to_be_run(
+    folder: &Path,
+    (paper, item): (&str, &str),
+    runner: &Runner,
+    plan: &Plan,
+) -> Result<BTreeSet<u64>, String> {
+    let all = runner.seeds(plan).map_err(|error| error.to_string())?;
+    let Ok(Some(record)) = read_record(folder, paper, item) else {
+        return Ok(all);
+    };
+    let record = record.completed(plan)?;
+    if record.setting() != runner.setting || !record.fits(plan)? {
+        return Ok(all);
+    }
+    let code = record::code(plan, runner.setting, &runner.versions)?;
+    if record.code.is_older_than(&code) {
+        return Ok(all);
+    }
+    missing(runner, plan, &record)
+}
+
+/// Removes from the file beside a paper's records the runs of all items whose record is complete.
+///
+/// # Errors
+/// A plan is wrong, or the file cannot be written.
+pub(super) fn keep_parts(
+    folder: &Path,
+    paper: &Paper,
+    runner: &Runner,
+    cache: &Cache,
+) -> Result<(), String> {
+    let runner = Runner {
+        seeds: None,
+        ..runner.clone()
+    };
+    let mut keys = BTreeSet::new();
+    for item in &paper.items {
+        let Some((plan, _)) = item.plan() else {
+            continue;
+        };
+        let name = (paper.slug.as_str(), item.name.as_str());
+        let seeds = to_be_run(folder, name, &runner, plan)?;
+        let needed = runner.keys(plan, &seeds);
+        keys.extend(needed.map_err(|error| error.to_string())?);
+    }
+    cache.keep_parts(&keys).map_err(|error| error.to_string())
 }
 
 /// A record from before experiments had versions. If its first seed gives the same results today,
@@ -118,7 +246,7 @@ fn examined(
     let ran = runner.run_seeds(plan, &seeds, cache, &|| ());
     let ran = ran.map_err(|error| error.to_string())?;
     if ran.seeds.is_empty() {
-        // There was no time for the run.
+        // There was no time for all of its runs.
         return Ok(Some(record));
     }
     let again = Record::new(plan, runner.setting, &ran, code.clone(), None)?;
@@ -217,9 +345,77 @@ fn write_in_folder(path: &Path, text: &str) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use roundelay_papers::catalogue::papers;
     use roundelay_papers::essay::NOT_ON_RECORD;
+    use roundelay_papers::site::parts_path;
+
+    const PLAN: &str = r#"
+item = "Figure 1"
+title = "Ten constant rates"
+page = "section 1"
+method = "Ten flows of 1 Mbit/s into a link of 5 Mbit/s."
+[run]
+kind = "simulate"
+seeds = 3
+columns = { DRR = "drr limit 50", FIFO = "fifo limit 50" }
+[run.scenario]
+duration = "100ms"
+topology = { template = "dumbbell", pairs = 10 }
+source = [{ kind = "cbr", from = "s*", to = "r*", rate = "1mbit", start_jitter = "20ms" }]
+[[claim]]
+says = "Round robin shares evenly."
+needs = [{ is = "ratio", of = "DRR: least, kbit/s", over = "FIFO: most, kbit/s", to = 0.9 }]
+expect = "holds"
+"#;
+
+    /// The machine that began a record need not be the one that completes it.
+    #[test]
+    fn runs_beside_the_records_are_gone_on_with_and_removed() {
+        let folder = std::env::temp_dir().join(format!("roundelay-parts-{}", std::process::id()));
+        let whole = Paper::of_plan("figure-1", PLAN, |_| None).unwrap();
+        let (plan, _) = whole.items[0].plan().unwrap();
+        let path = folder.join(parts_path(&whole.slug));
+        let cache = |machine: &str| {
+            let own = Cache::open(&folder.join(machine), "plans").unwrap();
+            own.with_parts(&path).unwrap()
+        };
+        let runner = |until| Runner {
+            setting: Setting::Full,
+            versions: versions().unwrap(),
+            instead: None,
+            seeds: None,
+            until,
+        };
+        let over = Some(Instant::now());
+        // Half of the runs.
+        let only = PLAN.replace(", FIFO = \"fifo limit 50\"", "");
+        let half = Plan::parse(&only.replace("FIFO: most", "DRR: most")).unwrap();
+        runner(None).run(&half, &cache("one"), &|| ()).unwrap();
+        let run = |machine: &str, until| {
+            let on_record = OnRecord::default();
+            run(&runner(until), plan, on_record, &cache(machine), &|| ()).unwrap()
+        };
+        assert!(matches!(run("two", over), Outcome::Left([3, 6])));
+        let Outcome::Recorded(together) = run("three", None) else {
+            panic!("there was time");
+        };
+        assert_eq!(together.ran.runs, [6, 3, 0]);
+        let Outcome::Recorded(again) = run("four", over) else {
+            panic!("no run was left");
+        };
+        assert_eq!(again.record.variations, together.record.variations);
+        let keep = || keep_parts(&folder, &whole, &runner(None), &cache("four")).unwrap();
+        keep();
+        assert!(path.exists(), "the record is not there yet");
+        write(&folder, &whole.slug, "figure-1", &again.record).unwrap();
+        keep();
+        let is_left = path.exists();
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(!is_left);
+    }
 
     /// `ROUNDELAY_WRITE=1` writes the pages anew, as `make papers-pages` does with the command.
     #[test]

@@ -136,11 +136,6 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     names
 }
 
-/// Whether a source writes its packets' slack when they depart from the host.
-pub(super) fn writes_at_departure(scenario: &Scenario) -> bool {
-    used(scenario).contains("urgency.at_departure")
-}
-
 /// Adds the names, as in `behaviours.json`, that a link uses.
 fn add_link(link: &LinkConfig, names: &mut BTreeSet<String>) {
     let mut add = |is_used: bool, name: &str| {

@@ -8,12 +8,8 @@ use super::hash::hash;
 use super::{behaviour, identity};
 
 /// The version of a simulation in a paper's plan. It hashes the network, the files, the behaviours
-/// used, and the figures of plans. None if a behaviour has no version, or if slack is written at
-/// departure, because records of such runs are from before this behaviour had a version.
+/// used, and the figures of plans. None if a behaviour has no version.
 pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
-    if behaviour::writes_at_departure(scenario) {
-        return None;
-    }
     let behaviours = behaviour::Behaviours::of_program();
     let origin = identity::Origin::new(
         &toml::Table::new(),

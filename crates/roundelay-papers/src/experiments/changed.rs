@@ -58,12 +58,8 @@ pub(super) fn changes<'a>(
     Ok(all)
 }
 
-/// The scenario with a column's changes.
-pub(super) fn changed(
-    mut table: Table,
-    column: &str,
-    changes: &[Change<'_>],
-) -> Result<Scenario, Wrong> {
+/// The scenario's table with a column's changes.
+pub(super) fn changed_table(mut table: Table, changes: &[Change<'_>]) -> Result<Table, Wrong> {
     for Change {
         written,
         path,
@@ -72,6 +68,16 @@ pub(super) fn changed(
     {
         set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
     }
+    Ok(table)
+}
+
+/// The scenario with a column's changes.
+pub(super) fn changed(
+    table: Table,
+    column: &str,
+    changes: &[Change<'_>],
+) -> Result<Scenario, Wrong> {
+    let table = changed_table(table, changes)?;
     let text =
         toml::to_string(&table).map_err(|error| Wrong::new("scenario", error.to_string()))?;
     Scenario::from_toml(column, &text, Path::new(".")).map_err(|error| {

@@ -120,6 +120,14 @@ pub trait Experiment: Send + Sync {
         self.simulated(part)
     }
 
+    /// All values that a part's outcome depends on beside the seed, as a text that does not depend
+    /// on names and the order of keys. Parts with the same text, of any plan, have the same rows
+    /// but for the part's name at the beginning of their runs. None if the part depends on its
+    /// whole `[run]` table.
+    fn inputs(&self, _part: &str) -> Option<String> {
+        None
+    }
+
     /// Disciplines, as written in the plan, that the outcome depends on beside those in the
     /// simulator. They belong to the version of a record.
     fn disciplines(&self) -> Vec<&str> {

@@ -22,9 +22,10 @@ use roundelay_sim::scenario::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::changed::{changed, changes};
+use super::changed::{Change, changed, changed_table, changes};
 use super::{Experiment, Failed, Outcome, Row, columns};
 use crate::locations::Wrong;
+use crate::table::canonical;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
@@ -50,13 +51,19 @@ fn routers() -> Vec<String> {
 }
 
 impl Replay {
-    /// A column's scenario, and its T if given.
-    fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
+    /// A column's changes of the scenario, and its own T if given.
+    fn changes(&self, column: &str) -> Result<(Vec<Change<'_>>, Option<&str>), Wrong> {
         let mut changes = changes(("columns", &self.columns), &self.queues, column)?;
         let mut own = None;
         for change in changes.extract_if(.., |change| change.path == "threshold") {
             own = own.or(change.value.as_str());
         }
+        Ok((changes, own))
+    }
+
+    /// A column's scenario, and its T if given.
+    fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
+        let (changes, own) = self.changes(column)?;
         let threshold = match (own, &self.threshold) {
             (Some(text), _) => Some(time(&format!("columns.{column}.threshold"), text)?),
             (None, Some(text)) => Some(time("threshold", text)?),
@@ -143,6 +150,15 @@ impl Experiment for Replay {
     fn rests_on(&self, part: &str) -> Option<Scenario> {
         let (original, _) = self.scenario(part).ok()?;
         Some(original)
+    }
+
+    fn inputs(&self, part: &str) -> Option<String> {
+        let (changes, own) = self.changes(part).ok()?;
+        let scenario = changed_table(self.scenario.clone(), &changes).ok()?;
+        let scenario = canonical(&Value::Table(scenario));
+        let with = canonical(&Value::Table(self.with.clone()));
+        let threshold = own.or(self.threshold.as_deref());
+        Some(format!("{with} {threshold:?} {scenario}"))
     }
 
     fn files(&self, part: &str) -> Vec<PathBuf> {

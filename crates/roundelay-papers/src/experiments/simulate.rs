@@ -52,9 +52,10 @@ use roundelay_sim::scenario::{self, Scenario};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::changed::{Change, changed, changes};
+use super::changed::{Change, changed, changed_table, changes};
 use super::{Experiment, Failed, Outcome};
 use crate::locations::Wrong;
+use crate::table::canonical;
 use figures::{Count, Figures};
 
 /// The `[run]` table.
@@ -200,6 +201,22 @@ impl Experiment for Simulate {
 
     fn simulated(&self, part: &str) -> Option<Scenario> {
         self.scenario(part).ok()
+    }
+
+    fn inputs(&self, part: &str) -> Option<String> {
+        let changes = self.changes(part).ok()?;
+        let scenario = changed_table(self.scenario.clone(), &changes).ok()?;
+        let scenario = canonical(&Value::Table(scenario));
+        let Self {
+            measures,
+            counts,
+            greedy,
+            by_round_trip,
+            ..
+        } = self;
+        Some(format!(
+            "{measures:?} {counts:?} {greedy:?} {by_round_trip} {scenario}"
+        ))
     }
 
     /// Replaces what the plan examines: the columns or, if there are schemes, these and the queues

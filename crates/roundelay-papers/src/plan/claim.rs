@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::figures::Reference;
 use crate::finding::Truth;
 use crate::kind::Kind;
 use crate::predicate::Predicate;
@@ -49,6 +50,39 @@ impl Claim {
     /// True if `name` is the claim's `id` or its sentence.
     pub fn is_called(&self, name: &str) -> bool {
         self.id.as_deref() == Some(name) || self.says == name
+    }
+
+    /// The figures of ours that predicates read.
+    fn figures(&self) -> Vec<String> {
+        let mut figures = Vec::new();
+        for predicate in &self.needs {
+            for text in predicate.figures() {
+                if let Ok(reference) = Reference::parse(&text)
+                    && !reference.is_published
+                {
+                    figures.push(reference.figure);
+                }
+            }
+        }
+        figures
+    }
+
+    /// True if a predicate reads this figure of ours.
+    pub(crate) fn names(&self, figure: &str) -> bool {
+        self.figures().iter().any(|own| own == figure)
+    }
+
+    /// True if a predicate reads a figure of this part.
+    pub(crate) fn names_part(&self, part: &str) -> bool {
+        for figure in self.figures() {
+            // A part's name may have a colon itself.
+            if let Some(rest) = figure.strip_prefix(part)
+                && (rest.starts_with(": ") || rest.starts_with(" by "))
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// The expected truth for the plan as it stands. None if it is not known.

@@ -4,6 +4,8 @@
 use serde::Deserialize;
 use toml::Table;
 
+use super::{Claim, Setting};
+
 /// A wrong discipline or rule, and the claims that must not keep their verdict.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,10 @@ pub struct Fault {
     pub set: Table,
     /// Claims that notice the fault, by `id` or `says`.
     pub noticed: Vec<String>,
+    /// The setting in which the fault runs: quick, or medium for claims that the quick setting does
+    /// not judge.
+    #[serde(default)]
+    pub setting: Setting,
     /// True if the fault runs in `make test`.
     #[serde(default)]
     pub cheap: bool,
@@ -31,6 +37,11 @@ pub struct CannotTell {
 }
 
 impl Fault {
+    /// True if this claim has to notice the fault.
+    pub(crate) fn is_noticed_by(&self, claim: &Claim) -> bool {
+        self.noticed.iter().any(|name| claim.is_called(name))
+    }
+
     /// What the fault changes, as in "`fifo` in place of each discipline examined".
     pub fn description(&self) -> String {
         let mut changes = Vec::new();

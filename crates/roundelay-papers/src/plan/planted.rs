@@ -2,6 +2,7 @@
 
 use super::{Claim, Fault, Plan, Setting, Variation};
 use crate::experiments::Experiment;
+use crate::kind::Kind;
 use crate::locations::Wrong;
 use crate::table::set;
 
@@ -11,12 +12,12 @@ impl Plan {
         self.claims.iter().find(|claim| claim.is_called(name))
     }
 
-    /// The experiment of the plan as it stands, in the quick setting, with a fault.
+    /// The experiment of the plan as it stands, in the fault's setting, with the fault.
     ///
     /// # Errors
     /// A path does not exist, or the faulty experiment cannot run.
     pub fn with_fault(&self, fault: &Fault) -> Result<(Variation, Box<dyn Experiment>), Wrong> {
-        let stands = self.variations(Setting::Quick)?.swap_remove(0);
+        let stands = self.variations(fault.setting)?.swap_remove(0);
         let mut run = stands.run;
         for (path, value) in &fault.set {
             set(&mut run, path, value.clone()).map_err(|message| Wrong::new("set", message))?;
@@ -76,7 +77,7 @@ impl Plan {
                 return Err(wrong("noticed: name a claim or more".to_owned()));
             }
             for name in &fault.noticed {
-                self.check_noticed(name).map_err(wrong)?;
+                self.check_noticed(name, fault.setting).map_err(wrong)?;
             }
             self.with_fault(fault)
                 .map_err(|error| wrong(error.to_string()))?;
@@ -84,16 +85,18 @@ impl Plan {
         Ok(())
     }
 
-    fn check_noticed(&self, name: &str) -> Result<(), String> {
+    fn check_noticed(&self, name: &str, setting: Setting) -> Result<(), String> {
         let Some(claim) = self.claim(name) else {
             return Err(format!("noticed: no claim has the id or sentence '{name}'"));
         };
-        if claim.only_full.is_some() {
+        if claim.only_full.is_some() && setting == Setting::Quick {
             return Err(format!(
-                "noticed: '{name}' is not judged in the quick setting, in which faults run"
+                "noticed: '{name}' is not judged in the quick setting: write setting = \"medium\""
             ));
         }
-        if claim.expected_truth().is_none() {
+        // In the medium setting a run with the fault is compared with one without it.
+        let is_compared = setting == Setting::Medium && claim.expect == Kind::Undecided;
+        if claim.expected_truth().is_none() && !is_compared {
             let expected = claim.expect.name();
             return Err(format!(
                 "noticed: '{name}' is expected as '{expected}': name claims that hold or fail"

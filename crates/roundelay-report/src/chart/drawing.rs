@@ -97,10 +97,30 @@ impl Panel<'_> {
         if let Some(band) = &self.chart.band {
             text += &self.band(band);
         }
-        for (number, curve) in self.chart.curves.iter().enumerate() {
-            text += &self.curve(curve, colour(curve, number));
+        for (curve, colour) in self.chart.curves.iter().zip(self.colours()) {
+            text += &self.curve(curve, colour);
         }
         text
+    }
+
+    /// Each curve's colour.
+    fn colours(&self) -> Vec<&'static str> {
+        let mut colours = Vec::new();
+        let mut number = 0;
+        for curve in &self.chart.curves {
+            if curve.drawn == Drawn::Published {
+                colours.push(colours.last().copied().unwrap_or(COLOURS[0]));
+                continue;
+            }
+            colours.push(match curve.drawn {
+                Drawn::Dots => GREEN,
+                Drawn::Rings => ORANGE,
+                Drawn::Crosses => RED,
+                _ => COLOURS[number % COLOURS.len()],
+            });
+            number += 1;
+        }
+        colours
     }
 
     /// Where the plot area ends to the right and below.
@@ -248,8 +268,16 @@ impl Panel<'_> {
         let mut line = 0.0;
         let mut text = String::new();
         let mut entries = Vec::new();
-        for (number, curve) in self.chart.curves.iter().enumerate() {
-            entries.push((&curve.name, Some((number, curve))));
+        let mut published = None;
+        for (curve, colour) in self.chart.curves.iter().zip(self.colours()) {
+            if curve.drawn == Drawn::Published {
+                published = Some((curve, COLOURS[0]));
+            } else {
+                entries.push((curve.name.as_str(), Some((curve, colour))));
+            }
+        }
+        if published.is_some() {
+            entries.push(("hollow: published", published));
         }
         if let Some(band) = &self.chart.band {
             entries.push((&band.name, None));
@@ -262,7 +290,7 @@ impl Panel<'_> {
             }
             let y = self.height + 8.0 + line;
             text += &match curve {
-                Some((number, curve)) => sample(curve, colour(curve, number), at, y),
+                Some((curve, colour)) => sample(curve, colour, at, y),
                 None => band_sample(at, y),
             };
             _ = writeln!(
@@ -292,15 +320,6 @@ impl Panel<'_> {
     }
 }
 
-fn colour(curve: &Curve, number: usize) -> &'static str {
-    match curve.drawn {
-        Drawn::Line | Drawn::Dashes | Drawn::Discs => COLOURS[number % COLOURS.len()],
-        Drawn::Dots => GREEN,
-        Drawn::Rings => ORANGE,
-        Drawn::Crosses => RED,
-    }
-}
-
 const fn dashes(drawn: Drawn) -> &'static str {
     if matches!(drawn, Drawn::Dashes) {
         " stroke-dasharray=\"5 4\""
@@ -322,6 +341,12 @@ fn mark(drawn: Drawn, x: f64, y: f64, colour: &str) -> String {
             format!(
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" stroke=\"{colour}\" \
                  stroke-width=\"2\" fill=\"white\"/>\n"
+            )
+        }
+        Drawn::Published => {
+            format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"white\" \
+                 stroke=\"{colour}\" stroke-width=\"1.5\"/>\n"
             )
         }
         _ => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>\n"),
