@@ -168,9 +168,13 @@ impl<N: Note> Links<N> {
     #[inline(always)]
     fn unlink_head(&self, queue: &mut Queue) -> Option<u32> {
         let slot = queue.head.slot;
-        queue.head = self.links.get(slot as usize)?.next;
-        queue.packets -= 1;
+        let next = self.links.get(slot as usize)?.next;
+        // The count ends a queue, not its links: those of a handle that its owner has queued twice
+        // may lead in a circle.
+        queue.packets = queue.packets.checked_sub(1)?;
+        queue.head = next;
         if queue.packets == 0 {
+            queue.head = Link::NONE;
             queue.tail = NONE;
         }
         Some(slot)

@@ -2,7 +2,7 @@
 //! no memory but the owner's own packets is at stake. Debug builds say so at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration as Span;
 
@@ -23,7 +23,7 @@ const ORDERS: [&[u32]; 6] = [
     &[0, 1, 2, 3, 4, 5, 6, 7, 2, 5, 5],
 ];
 /// Longest wait for a few dozens of calls.
-const PATIENCE: Span = Span::from_secs(120);
+const PATIENCE: Span = Span::from_secs(30);
 
 /// A few calls with these handles, in as many flows. A panic ends them.
 fn call(discipline: &AnyDiscipline, handles: &[u32], flows: u32) {
@@ -65,31 +65,29 @@ fn call(discipline: &AnyDiscipline, handles: &[u32], flows: u32) {
     }
 }
 
-#[test]
-fn a_handle_that_is_queued_twice_lets_no_call_loop() {
+/// All calls with a discipline. Returns whether they end within the patience.
+fn ends(discipline: AnyDiscipline) -> bool {
     let (tell, told) = channel();
     thread::spawn(move || {
-        for discipline in subjects() {
-            for handles in ORDERS {
-                for flows in [1, 2, 3] {
-                    let name = format!("{discipline}: {handles:?} in {flows} flows");
-                    if tell.send(Some(name)).is_err() {
-                        return;
-                    }
-                    let calls = || call(&discipline, handles, flows);
-                    _ = catch_unwind(AssertUnwindSafe(calls));
-                }
+        for handles in ORDERS {
+            for flows in [1, 2, 3] {
+                let calls = || call(&discipline, handles, flows);
+                _ = catch_unwind(AssertUnwindSafe(calls));
             }
         }
-        _ = tell.send(None);
+        _ = tell.send(());
     });
-    let mut last = String::new();
-    loop {
-        match told.recv_timeout(PATIENCE) {
-            Ok(Some(name)) => last = name,
-            Ok(None) => return,
-            Err(RecvTimeoutError::Timeout) => panic!("{last}: a call loops"),
-            Err(RecvTimeoutError::Disconnected) => panic!("{last}: the thread ended"),
+    told.recv_timeout(PATIENCE).is_ok()
+}
+
+#[test]
+fn a_handle_that_is_queued_twice_lets_no_call_loop() {
+    let mut looping = Vec::new();
+    for discipline in subjects() {
+        let name = discipline.to_string();
+        if !ends(discipline) {
+            looping.push(name);
         }
     }
+    assert_eq!(looping, Vec::<String>::new(), "a call loops");
 }

@@ -151,8 +151,8 @@ impl<T, P: Storage<T>> Turns<T, P> {
         let mut all = Queue::default();
         while let Some(number) = self.round.pop_front() {
             let queue = &mut self.buckets[number as usize].queue;
-            self.pool.move_head(queue, &mut all);
-            if !queue.is_empty() {
+            let moves = self.pool.move_head(queue, &mut all);
+            if moves && !queue.is_empty() {
                 self.round.push_back(number);
             }
             self.changed(number as usize);
