@@ -74,6 +74,8 @@ fn free() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use roundelay::schedulers::AnyDiscipline;
+
     use super::*;
     use crate::load::{Lengths, Memory, Order, Pattern};
 
