@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -477,11 +477,15 @@ bench-check: bench-program setup-valgrind ## count instructions anew, of discipl
 	$(BENCH) --check docs/performance/handles.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	python3 tests/command_costs.py check docs/performance/commands.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
+	python3 tests/machine_code.py check docs/performance/machine-code.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 
-bench-baseline: costs command-costs index ## write those costs anew, and the index that is made of them
+bench-baseline: costs command-costs machine-code index ## write those costs anew, and the index that is made of them
 
 command-costs: bench-program setup-valgrind ## count the instructions of whole commands into docs/performance/commands.json
 	python3 tests/command_costs.py write docs/performance/commands.json
+
+machine-code: bench-program ## measure the machine code of each crate into docs/performance/machine-code.json
+	python3 tests/machine_code.py write docs/performance/machine-code.json
 
 # Those that are measured by value and by handle.
 HANDLED := drr qfq qfq_plus wf2q_plus
