@@ -8,7 +8,7 @@
 //!
 //! **A class does not change its leaf.** One child with the whole rate is the child alone. So a
 //! class asks a child for its packet as late as its scheduler allows
-//! ([`Reads`](crate::Reads)): when the packet is sent, or in the child's turn. Only where the order
+//! ([`Reads`]): when the packet is sent, or in the child's turn. Only where the order
 //! depends on lengths are all next packets known ahead. The stand-in is then as long as the child's
 //! next packet, and a class below has chosen one child ahead. See `offer.rs` and `asking.rs`.
 //!
