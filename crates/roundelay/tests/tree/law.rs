@@ -362,28 +362,24 @@ fn differ(chains: &[Vec<&str>], leaves: &[QueueSpec], seeds: u64) -> Vec<String>
     wrong
 }
 
+/// No case differs. The message lists the first thirty.
+fn assert_none(wrong: &[String]) {
+    let first = &wrong[..wrong.len().min(30)];
+    assert!(wrong.is_empty(), "{} differ: {first:#?}", wrong.len());
+}
+
 #[test]
 fn one_child_is_the_child_alone() {
     let chains: Vec<Vec<&str>> = IN_TURN.map(|class| vec![class]).to_vec();
     let wrong = differ(&chains, &leaves(), 6);
-    assert!(
-        wrong.is_empty(),
-        "{} differ: {:#?}",
-        wrong.len(),
-        &wrong[..wrong.len().min(30)]
-    );
+    assert_none(&wrong);
 }
 
 #[test]
 fn one_child_below_a_class_that_reads_lengths_is_the_child_with_a_packet_ahead() {
     let chains: Vec<Vec<&str>> = AHEAD.map(|class| vec![class]).to_vec();
     let wrong = differ(&chains, &leaves(), 6);
-    assert!(
-        wrong.is_empty(),
-        "{} differ: {:#?}",
-        wrong.len(),
-        &wrong[..wrong.len().min(30)]
-    );
+    assert_none(&wrong);
 }
 
 #[test]
@@ -407,12 +403,7 @@ fn two_levels_of_one_child_are_the_child_alone() {
         }
     }
     let wrong = differ(&chains, &deep_leaves(), 1);
-    assert!(
-        wrong.is_empty(),
-        "{} differ: {:#?}",
-        wrong.len(),
-        &wrong[..wrong.len().min(30)]
-    );
+    assert_none(&wrong);
 }
 
 /// Its weight and priority change, and a leaf that never has a packet comes beside it.
