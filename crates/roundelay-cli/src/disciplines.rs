@@ -194,6 +194,7 @@ Keys of a node below it:
   quantum  rate / r2q       bytes of a turn beside classes of its prio
   burst    as tc            bytes at once at the rate
   cburst   as tc            bytes at once at the ceil
+  direct   false            in place of all these: packets of no class, before all classes
 
 Linux: tc qdisc htb
 Source: tc-htb(8)

@@ -363,7 +363,7 @@ pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) ->
     if kind == "htb" {
         format!(
             "{why}, so Linux sends packets that no filter matches past all classes: first, and at \
-             the rate of the interface. This leaf stands for that with 100 Tbit/s"
+             the rate of the interface"
         )
     } else {
         format!(

@@ -384,7 +384,14 @@ impl<'a> Planter<'a> {
         let default = class::default_of(&qdisc.words);
         let wanted = default.and_then(|minor| leaves.get(&Handle { minor, ..top }).cloned());
         let otherwise = match wanted {
-            Some(choice) => choice,
+            Some(choice) => {
+                if qdisc.words.iter().any(|word| word == "direct_qlen") {
+                    let text = "direct_qlen is left out: it is for packets without a class, and \
+                                `default` gives all of them one";
+                    self.note(qdisc.line, &slot.name, text);
+                }
+                choice
+            }
             None => {
                 let text = remarks::of_no_default(kind, default, self.is_whole);
                 let name = if kind == "htb" {
@@ -394,7 +401,7 @@ impl<'a> Planter<'a> {
                 };
                 let name = format!("{}{name}", Handle { minor: 0, ..top });
                 self.note(qdisc.line, &name, text);
-                self.stand_in(kind, name, &slot, qdisc.line)
+                self.stand_in(kind, name, &slot, qdisc)
             }
         };
         self.choose(qdisc, top, &leaves, &otherwise)
@@ -449,33 +456,38 @@ impl<'a> Planter<'a> {
     }
 
     /// Adds a leaf for packets that Linux sends past all classes or drops.
-    fn stand_in(&mut self, kind: &str, name: String, above: &Slot, line: usize) -> Choice {
+    fn stand_in(&mut self, kind: &str, name: String, above: &Slot, qdisc: &Qdisc) -> Choice {
         let (discipline, keys) = match kind {
+            // The topmost node of an htb.
+            "htb" if above.parent_kind != "htb" => (
+                format!("fifo limit {}", class::direct_limit(&qdisc.words)),
+                vec![("direct", "true".to_owned())],
+            ),
             "htb" => (
-                "fifo limit 1000",
+                format!("fifo limit {}", class::direct_limit(&qdisc.words)),
                 vec![
                     ("rate", "\"100tbit\"".to_owned()),
                     ("quantum", "\"200000b\"".to_owned()),
                 ],
             ),
             "hfsc" => (
-                "fifo limit 1",
+                "fifo limit 1".to_owned(),
                 vec![
                     ("ls", "\"rate 8bit\"".to_owned()),
                     ("ul", "\"rate 8bit\"".to_owned()),
                 ],
             ),
-            _ => ("fifo limit 1", Vec::new()),
+            _ => ("fifo limit 1".to_owned(), Vec::new()),
         };
         let slot = Slot {
             name,
             parent: Some(above.name.clone()),
             parent_kind: "",
             keys,
-            lines: vec![line],
+            lines: vec![qdisc.line],
             depth: above.depth + 1,
         };
-        Choice::only(self.push_leaf(&slot, discipline))
+        Choice::only(self.push_leaf(&slot, &discipline))
     }
 
     /// Plants a drr or qfq.
@@ -518,7 +530,7 @@ impl<'a> Planter<'a> {
              keeps one packet, stands for that"
         );
         self.note(qdisc.line, &name, text);
-        let otherwise = self.stand_in(kind, name, &slot, qdisc.line);
+        let otherwise = self.stand_in(kind, name, &slot, qdisc);
         self.choose(qdisc, top, &leaves, &otherwise)
     }
 

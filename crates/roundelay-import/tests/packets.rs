@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use roundelay::Ecn;
+use roundelay::{Ecn, FlowId, Instant, Packet, Scheduler as _, Seed};
 use roundelay_import::{Settings, import};
 use roundelay_trace::{Headers, Ports, TreeFile};
 
@@ -95,4 +95,29 @@ tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 54 0xffff flowid
         let packet = headers(&format!("17 10.0.0.1:9 10.0.0.2:{port} 0"));
         assert_eq!(tree.leaf(Some(&packet)), leaf, "port {port}");
     }
+}
+
+/// Packets of no class leave before those of any class, whatever its prio and its rate, and without
+/// a class's rate.
+#[test]
+fn direct_packets_leave_before_all_classes() {
+    let imported = imported("traps.sh", None).tree;
+    let written = TreeFile::from_toml("tree.toml", &imported).expect("a tree");
+    let mut plan = written.config().clone();
+    plan.assign(FlowId(1), "1:10").expect("a leaf");
+    plan.assign(FlowId(2), "1:direct").expect("a leaf");
+    let mut tree = plan.build_tree(Seed::new(1)).expect("a legal tree");
+    for (flow, name) in [
+        (1, "class"),
+        (1, "class"),
+        (2, "direct"),
+        (2, "direct"),
+        (2, "direct"),
+    ] {
+        let packet = Packet::new(FlowId(flow), 1500, name);
+        tree.enqueue(Instant::ZERO, packet).expect("room");
+    }
+    let sent = core::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.payload);
+    let sent: Vec<_> = sent.collect();
+    assert_eq!(sent[..4], ["direct", "direct", "direct", "class"]);
 }

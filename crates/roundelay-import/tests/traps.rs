@@ -7,7 +7,6 @@ fn traps_are_explained_at_their_lines() {
     let mut missing = Vec::new();
     for (script, line, part) in [
         ("traps.sh", 2, "`default 99` names no class that sends"),
-        ("traps.sh", 2, "direct_qlen"),
         ("traps.sh", 2, "only what leaves eth0 is shaped"),
         ("traps.sh", 3, "10mbps is 80mbit"),
         ("traps.sh", 3, "the rates of the classes below are"),

@@ -77,6 +77,7 @@ struct FileNode {
     cburst: Option<Spanned<Burst>>,
     prio: Option<Spanned<Whole<0, 7>>>,
     quantum: Option<Spanned<Size<1, { (1 << 31) - 1 }>>>,
+    direct: Option<Spanned<bool>>,
     rt: Option<Text>,
     ls: Option<Text>,
     sc: Option<Text>,
@@ -411,6 +412,7 @@ impl FileNode {
             ("cburst", "htb", span(self.cburst.as_ref())),
             ("prio", "htb", span(self.prio.as_ref())),
             ("quantum", "htb", span(self.quantum.as_ref())),
+            ("direct", "htb", span(self.direct.as_ref())),
             ("rt", "hfsc", span(self.rt.as_ref())),
             ("ls", "hfsc", span(self.ls.as_ref())),
             ("sc", "hfsc", span(self.sc.as_ref())),
@@ -448,6 +450,9 @@ impl FileNode {
     }
 
     fn class_of_htb(&self) -> Result<Service, Located> {
+        if self.direct.as_ref().is_some_and(|direct| *direct.get_ref()) {
+            return self.check_direct().map(|()| Service::Direct);
+        }
         let Some(rate) = &self.rate else {
             let problem = Problem::NoService { discipline: "htb" };
             return Err((self.name.span(), self.problem(problem)));
@@ -467,6 +472,26 @@ impl FileNode {
             ..htb::Class::new(rate_of(rate))
         };
         Ok(Service::Htb(class))
+    }
+
+    /// Refuses keys of classes beside `direct`.
+    fn check_direct(&self) -> Result<(), Located> {
+        for (key, location) in [
+            ("rate", span(self.rate.as_ref())),
+            ("ceil", span(self.ceil.as_ref())),
+            ("burst", span(self.burst.as_ref())),
+            ("cburst", span(self.cburst.as_ref())),
+            ("prio", span(self.prio.as_ref())),
+            ("quantum", span(self.quantum.as_ref())),
+        ] {
+            if let Some(location) = location {
+                let message = format!(
+                    "{key} has no effect beside direct, whose packets go before all classes"
+                );
+                return Err((location, self.owned(message).with_given(key)));
+            }
+        }
+        Ok(())
     }
 
     /// `sc` stands for both `rt` and `ls`.
@@ -504,6 +529,7 @@ impl FileNode {
     fn fault(&self, error: TreeError) -> Located {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
+            Problem::NotDirect => self.direct.as_ref().map(Spanned::span),
             Problem::NotInterior { .. } | Problem::NoLeaf { .. } | Problem::LimitOfClass => {
                 Some(self.discipline.span())
             }

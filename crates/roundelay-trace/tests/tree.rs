@@ -580,11 +580,41 @@ fn errors_of_classes_of_htb_name_the_line_and_the_node() {
             12,
             ["node 'calls'", "8bit to 100tbit"],
         ),
+        (
+            "quantum = 1514",
+            "direct = true",
+            15,
+            ["node 'calls': rate has no effect", "before all classes"],
+        ),
     ] {
         assert!(SHAPED.contains(from), "{from}");
         let error = tree_of(&SHAPED.replacen(from, to, 1)).unwrap_err();
         assert_told(&error.to_string(), line, &words);
     }
+}
+
+#[test]
+fn a_leaf_of_htb_may_be_for_packets_of_no_class() {
+    let text = |parent: &str| {
+        format!(
+            "{SHAPED}\n[[node]]\nname = \"past\"\nparent = \"{parent}\"\ndiscipline = \
+             \"fifo\"\ndirect = true\n"
+        )
+    };
+    let tree = tree_of(&text("link")).expect("legal");
+    let past = tree.config().nodes().find(|node| node.name == "past");
+    assert_eq!(past.expect("a node").service, Service::Direct);
+    let error = tree_of(&text("all")).unwrap_err().to_string();
+    assert!(
+        error.contains("node 'past': direct is for a leaf below the topmost"),
+        "{error}"
+    );
+    let twice = text("link") + &text("link").replace(SHAPED, "").replace("past", "again");
+    let error = tree_of(&twice).unwrap_err().to_string();
+    assert!(
+        error.contains("node 'again'") && error.contains("one only"),
+        "{error}"
+    );
 }
 
 const CURVED: &str = r#"[[node]]

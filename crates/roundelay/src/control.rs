@@ -97,6 +97,14 @@ pub trait Control {
         Reads::Ahead
     }
 
+    /// In a tree's class: whether a child without packets is asked, too, and before which others.
+    /// Such children are asked before those of a larger number and those without one, as Linux's
+    /// `prio` asks its bands in turn. None: it is not asked. `priority` is the child's.
+    fn asks_idle(&self, priority: u32) -> Option<u32> {
+        let _ = priority;
+        None
+    }
+
     /// The sum of all weights, if the discipline keeps one. A flow's share is its weight over this
     /// sum. Departed flows' weights may count for a while.
     fn total_weight(&self) -> Option<u64> {
@@ -229,6 +237,10 @@ macro_rules! forward_control {
 
         fn reads(&$self, flow: $crate::FlowId) -> $crate::Reads {
             $shared.reads(flow)
+        }
+
+        fn asks_idle(&$self, priority: u32) -> Option<u32> {
+            $shared.asks_idle(priority)
         }
 
         fn total_weight(&$self) -> Option<u64> {

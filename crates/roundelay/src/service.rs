@@ -21,6 +21,9 @@ pub enum Service {
     Shared,
     /// The parent's discipline is [`htb`](crate::tree::htb).
     Htb(htb::Class),
+    /// The parent is the topmost node of an [`htb`](crate::tree::htb): a leaf for packets of no class.
+    /// It has no rate, and goes before all classes.
+    Direct,
     /// The parent's discipline is [`hfsc`](crate::tree::hfsc).
     Hfsc(hfsc::Class),
 }
@@ -30,7 +33,7 @@ impl Service {
     pub const fn discipline(&self) -> Option<&'static str> {
         match self {
             Self::Shared => None,
-            Self::Htb(_) => Some(HTB),
+            Self::Htb(_) | Self::Direct => Some(HTB),
             Self::Hfsc(_) => Some(HFSC),
         }
     }
@@ -39,7 +42,7 @@ impl Service {
     /// A value is out of its range.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         match self {
-            Self::Shared => Ok(()),
+            Self::Shared | Self::Direct => Ok(()),
             Self::Htb(class) => class.check(),
             Self::Hfsc(class) => class.check(),
         }

@@ -327,8 +327,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             let is_offered = self.below.is_offered(number);
             let parent = self.below.parent(number);
             let flow = self.below.flow_of(number);
-            if let Some(class) = self.class_mut(parent).filter(|_| is_offered) {
-                class.clear(flow);
+            if let Some(class) = self.class_mut(parent) {
+                if is_offered {
+                    class.clear(flow);
+                }
+                class.note_idle(flow);
             }
             self.below.set_offered(number, false);
             number = parent;

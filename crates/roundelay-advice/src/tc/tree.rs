@@ -178,7 +178,14 @@ impl<'a> Plot<'a> {
             Some(parent) => format!("parent {parent}"),
             None => "root".to_owned(),
         };
-        let words = classes_words(kind, minor_for(self.tree.default_leaf()), r2q);
+        let direct = classes.iter().find(|node| node.service == Service::Direct);
+        let is_direct = |leaf: &str| direct.is_some_and(|node| node.name == leaf);
+        let default = self.tree.default_leaf();
+        let default = minor_for(default).filter(|_| !is_direct(default));
+        let mut words = classes_words(kind, default, r2q);
+        if let Some(node) = direct {
+            words += &self.direct_words(node)?;
+        }
         self.lines.push(format!(
             "tc qdisc add dev $DEV {attachment} handle {handle:x}: {words} # {}",
             root.name
@@ -207,9 +214,29 @@ impl<'a> Plot<'a> {
         }
         self.filters(handle, &|leaf| {
             let minor = minor_for(leaf)?;
+            // A filter that names the qdisc itself sends packets past the classes.
+            let minor = if is_direct(leaf) { 0 } else { minor };
             Some(format!("{handle:x}:{minor:x}"))
         });
         Ok(())
+    }
+
+    /// The length of htb's queue for packets of no class, which is the device's if there is none.
+    ///
+    /// # Errors
+    /// In Linux this queue is first in, first out, and has a limit in packets.
+    fn direct_words(&self, node: &Node) -> Result<String, Reason> {
+        let limit = node.spec.limit.unwrap_or(self.limit);
+        let packets = limit.packets.min(self.limit.packets);
+        let is_fifo = matches!(node.spec.discipline, AnyDiscipline::Fifo(_));
+        if !is_fifo || limit.bytes != Limit::UNBOUNDED.bytes || packets > u32::MAX.into() {
+            return Err(format!(
+                "node '{}': Linux's htb has a fifo with a limit in packets for packets of no \
+                 class",
+                node.name
+            ));
+        }
+        Ok(format!(" direct_qlen {packets}"))
     }
 
     /// The classes of an htb or hfsc, level by level.
@@ -584,6 +611,57 @@ mod tests {
         );
         let last = "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:3";
         assert!(lines.contains(&last.to_owned()), "{lines:?}");
+    }
+
+    #[test]
+    fn direct_packets_need_no_class() {
+        let text = r#"
+            [[node]]
+            name = "link"
+            discipline = "htb"
+
+            [[node]]
+            name = "past"
+            parent = "link"
+            discipline = "fifo limit 50"
+            direct = true
+            flows = ["dscp cs6"]
+            default = true
+
+            [[node]]
+            name = "web"
+            parent = "link"
+            discipline = "fifo"
+            rate = "4mbit"
+            flows = ["tcp"]
+        "#;
+        let lines_of = |text: &str| {
+            let tree = TreeFile::from_toml("t.toml", text).unwrap();
+            let rate = "5mbit".parse().unwrap();
+            commands_of_tree(
+                &tree,
+                Limit::of_packets(300),
+                rate,
+                &Distinctions::default(),
+            )
+        };
+        let lines = lines_of(text).unwrap();
+        let add = "tc qdisc add dev $DEV root handle 10: htb direct_qlen 50 # link";
+        assert!(lines.contains(&add.to_owned()), "{lines:?}");
+        let classes: Vec<_> = lines
+            .iter()
+            .filter(|line| line.contains("class add"))
+            .collect();
+        assert_eq!(classes.len(), 1, "{lines:?}");
+        assert!(classes[0].ends_with("# web"), "{lines:?}");
+        let past = lines.iter().filter(|line| line.contains(" flowid 10:0"));
+        // The rule's two families, and the default.
+        assert_eq!(past.count(), 3, "{lines:?}");
+        let error = lines_of(&text.replacen("fifo limit 50", "fq_codel", 1)).unwrap_err();
+        assert!(
+            error.contains("node 'past'") && error.contains("fifo"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -290,11 +290,10 @@ pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<Str
                 let written = number(word, value, 1, u32::MAX.into())?;
                 text = format!("htb r2q {written}");
             }
-            ("htb", "direct_qlen") => notes.push(
-                "direct_qlen is left out: it is for packets without a class, which go past all \
-                 classes"
-                    .to_owned(),
-            ),
+            // See `direct_limit`.
+            ("htb", "direct_qlen") => {
+                number(word, value, 0, u32::MAX.into())?;
+            }
             ("htb", "debug") => {}
             ("htb", "offload") => {
                 at -= 1;
@@ -320,6 +319,13 @@ fn minor(text: &str) -> Option<u16> {
 pub(super) fn default_of(words: &[String]) -> Option<u16> {
     let index = words.iter().rposition(|word| word == "default")?;
     minor(words.get(index + 1)?).filter(|minor| *minor != 0)
+}
+
+/// How many packets of no class an htb holds: `direct_qlen`, else what a device has by default.
+pub(super) fn direct_limit(words: &[String]) -> u64 {
+    let index = words.iter().rposition(|word| word == "direct_qlen");
+    let written = index.and_then(|index| units::whole(words.get(index + 1)?));
+    written.unwrap_or(1000).max(1)
 }
 
 /// The discipline for a tbf with a queue inside.

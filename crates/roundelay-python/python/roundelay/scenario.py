@@ -347,6 +347,9 @@ class TreeNode(Table):
     prio: int | None = None
     #: Below a class of htb: bytes of a leaf's turn when it borrows.
     quantum: Size | None = None
+    #: Below the topmost node of htb: whether packets of this leaf belong to no class and go first. Default:
+    #: false.
+    direct: bool | None = None
     #: Below a class of hfsc: what a leaf is guaranteed, as in "umax 1500 dmax 5ms rate 1mbit".
     rt: str | None = None
     #: Below a class of hfsc: how the node and its siblings share what is left, as in "m2 10mbit".

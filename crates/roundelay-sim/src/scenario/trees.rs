@@ -56,6 +56,9 @@ struct TreeNode {
     prio: Option<u32>,
     /// Below a class of htb: bytes of a leaf's turn when it borrows.
     quantum: Option<Size>,
+    /// Below the topmost node of htb: whether packets of this leaf belong to no class and go first.
+    #[serde(default)]
+    direct: bool,
     /// Below a class of hfsc: what a leaf is guaranteed, as in "umax 1500 dmax 5ms rate 1mbit".
     rt: Option<String>,
     /// Below a class of hfsc: how the node and its siblings share what is left, as in "m2 10mbit".

@@ -97,6 +97,10 @@ impl<R: Rank, T> Control for ByRank<R, T> {
         }
     }
 
+    fn asks_idle(&self, priority: u32) -> Option<u32> {
+        R::OF_CHILD.then_some(priority)
+    }
+
     /// 1. Packets are ordered by rank, then by arrival. The first one's recorded rank is correct.
     #[cfg(any(test, debug_assertions))]
     fn check_invariants(&self) {

@@ -453,6 +453,12 @@ impl<T, P: Storage<T>> Control for Ets<T, P> {
         Reads::InTurn
     }
 
+    /// Strict bands are asked in their order.
+    fn asks_idle(&self, priority: u32) -> Option<u32> {
+        let band = self.config.band_of(priority);
+        (band < self.config.strict).then_some(band)
+    }
+
     fn footprint(&self) -> Footprint {
         let bytes_per_band = size_of::<Band>() + size_of::<u32>();
         Footprint::fixed(size_of::<Self>() + self.bands.len() * bytes_per_band)

@@ -359,6 +359,10 @@ impl<T, W: Waits<T>> Control for Tbf<T, W> {
         Reads::InTurn
     }
 
+    fn asks_idle(&self, _priority: u32) -> Option<u32> {
+        Some(0)
+    }
+
     fn set_link_rate(&mut self, rate: Rate) {
         self.link = Some(rate);
         self.size_buckets();

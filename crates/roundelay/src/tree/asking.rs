@@ -49,7 +49,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         let now = self.now;
         let mut told = None;
         loop {
-            let flow = class.scheduler.turn(now)?;
+            let flow = self.turn(class)?;
             let child = class.node(flow);
             let reads = class.reads(flow);
             let mut packet = None;
@@ -70,9 +70,38 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 continue;
             };
             let mut next = self.offer(child, reads);
+            if next.is_none() && !self.has_packets(child) {
+                class.note_idle(flow);
+            }
             class.children[flow.index()].is_known = next.is_some() && reads == Reads::Ahead;
             class.scheduler.dequeue_refilled(now, &mut |_| next.take());
             return Some(packet);
+        }
+    }
+
+    /// The child whose turn it is. Idle children that the class would ask before this one are asked
+    /// on the way: `fq_codel` and `fq_pie` end the turns of their flows when they are found empty.
+    fn turn(&mut self, class: &mut Class<I>) -> Option<FlowId> {
+        let turn = class.scheduler.turn(self.now);
+        while let Some(flow) = class.take_idle(turn) {
+            self.ask_idle(class.node(flow));
+        }
+        turn
+    }
+
+    /// Asks a node without packets.
+    fn ask_idle(&mut self, number: usize) {
+        if self.has_packets(number) {
+            return;
+        }
+        let now = self.now;
+        if let Some((leaf, dropped)) = self.leaf_mut(number) {
+            let packet = leaf
+                .buffer
+                .dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
+            debug_assert!(packet.is_none(), "an idle leaf has no packet");
+        } else {
+            self.serve_node(number);
         }
     }
 
@@ -110,7 +139,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     }
 
     /// Dequeues a leaf's next packet. Packets longer than the leaf's present limit are dropped on
-    /// the way. An empty leaf is not asked, as an empty queue at a link is not.
+    /// the way. Empty leaves are asked by [`ask_idle`](Self::ask_idle).
     fn ask_leaf(&mut self, number: usize) -> Option<Packet<T>> {
         let now = self.now;
         let longest = self.plan.entry(number)?.longest;
@@ -145,6 +174,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 let size = leaf.size();
                 self.longest.changed(number, size);
             }
+            // Who reads lengths ahead asks no class without packets.
+            State::Class(inner) if !inner.has_packets() => return None,
             State::Class(inner) => match inner.offer {
                 Offer::OfChild | Offer::First => return self.look(number),
                 Offer::Chosen => self.choose(number),
@@ -168,7 +199,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     fn look_into(&mut self, class: &mut Class<I>) -> Option<Next> {
         loop {
-            let flow = class.scheduler.turn(self.now)?;
+            let flow = self.turn(class)?;
             let child = class.node(flow);
             if let Some(next) = self.peek(child) {
                 if class.child(flow).is_known || class.reads(flow) == Reads::WhenSent {
@@ -213,7 +244,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     fn choose_in_turn(&mut self, class: &mut Class<I>) -> Option<Packet<StandIn>> {
         loop {
-            let flow = class.scheduler.turn(self.now)?;
+            let flow = self.turn(class)?;
             let child = class.node(flow);
             let state = class.child(flow);
             if state.holds_place {
@@ -275,6 +306,9 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         let child = class.node(flow);
         let packet = self.take(child);
         self.enter(&mut class, child);
+        if !self.has_packets(child) {
+            class.note_idle(flow);
+        }
         if class.stand_ins() == 0 {
             // Place holders do not outlast the packets.
             class.drop_places(self.now);

@@ -16,6 +16,7 @@ use crate::packet::FlowId;
 use crate::scheduler::Scheduler;
 use crate::schedulers::Discipline;
 use crate::seed::Seed;
+use crate::service::Service;
 
 impl<T: Send> Tree<T> {
     /// An empty tree. Each node's random draws and hashes have a seed of their own, derived from
@@ -139,6 +140,10 @@ impl<T: Send> Tree<T> {
             && let Some(above) = plan.entry(entry.parent)
         {
             config::check_service(node, &above.node.spec.discipline)?;
+            let is_direct = node.service == Service::Direct;
+            if is_direct != (entry.node.service == Service::Direct) {
+                return Err(problem(&node.name, Problem::NotDirect));
+            }
             if entry.is_inner {
                 config::check_inner(node)?;
             }

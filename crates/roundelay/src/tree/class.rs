@@ -1,5 +1,6 @@
 //! A class in the tree: its scheduler, and the children's stand-ins in there.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::config::{NONE, PlanEntry, ROOT};
@@ -17,6 +18,9 @@ pub(super) struct Class<I> {
     pub(super) children: Vec<Child>,
     /// Place holders in the scheduler.
     places: u64,
+    /// Children that have lost their last packet and were not asked since, in the order in which the
+    /// scheduler has such children asked ([`asks_idle`](crate::Control::asks_idle)).
+    idle: BTreeSet<(u32, FlowId)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +48,7 @@ impl<I: Scheduler<StandIn>> Class<I> {
             scheduler,
             children: Vec::new(),
             places: 0,
+            idle: BTreeSet::new(),
         }
     }
 
@@ -115,6 +120,25 @@ impl<I: Scheduler<StandIn>> Class<I> {
     pub(super) fn withdraw(&mut self, flow: FlowId) {
         self.scheduler.evict_flow(flow);
         self.children[flow.index()].is_known = false;
+    }
+
+    /// A child has lost its last packet.
+    pub(super) fn note_idle(&mut self, flow: FlowId) {
+        if let Some(rank) = self.scheduler.asks_idle(self.child(flow).priority) {
+            self.idle.insert((rank, flow));
+        }
+    }
+
+    /// The next idle child that is asked before the one that has the turn. Without a turn all are
+    /// asked.
+    pub(super) fn take_idle(&mut self, turn: Option<FlowId>) -> Option<FlowId> {
+        let (rank, _) = *self.idle.first()?;
+        let limit = turn.and_then(|flow| self.scheduler.asks_idle(self.child(flow).priority));
+        if limit.is_some_and(|limit| limit <= rank) {
+            return None;
+        }
+        let (_, flow) = self.idle.pop_first()?;
+        Some(flow)
     }
 
     /// Removes the child's stand-in and place holder.

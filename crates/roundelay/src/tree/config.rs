@@ -292,6 +292,13 @@ impl Config {
         if is_inner {
             check_inner(&node)?;
         }
+        if node.service == Service::Direct {
+            let mut siblings = self.children_of(parent).into_iter();
+            let has_other = siblings.any(|sibling| sibling.service == Service::Direct);
+            if is_class || above.is_inner || has_other {
+                return Err(problem(&node.name, Problem::NotDirect));
+            }
+        }
         if has_one_child(shares) && self.children(parent_number).next().is_some() {
             let parent = parent.to_owned();
             return Err(problem(&node.name, Problem::OneChild { parent }));
@@ -678,6 +685,8 @@ pub enum Problem {
         /// The discipline.
         discipline: &'static str,
     },
+    /// Packets of no class have one leaf below the topmost node of an `htb`.
+    NotDirect,
     /// A class holds no packets.
     LimitOfClass,
     /// The parent's discipline does not accept the node's longest packet.
@@ -773,6 +782,10 @@ impl fmt::Display for Problem {
                 f,
                 "it has the settings of a class of {discipline}, and its parent is not of \
                  {discipline}"
+            ),
+            Self::NotDirect => write!(
+                f,
+                "direct is for a leaf below the topmost node of htb, and for one only"
             ),
             Self::LimitOfClass => write!(
                 f,

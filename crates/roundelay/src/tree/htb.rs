@@ -26,6 +26,7 @@
 //! | no ceiling of sums | an inner class's ceil limits what it lends, not what leaves below send at their own rates: keep the sum of their rates within it | `leaves_send_at_their_rates_whatever_the_parent_has` |
 //! | priority | what is lent goes to the smallest prio that can borrow | `what_is_lent_goes_by_priority_then_by_quantum` |
 //! | sharing | what is lent is divided by quantum among equal priorities | `what_is_lent_goes_by_priority_then_by_quantum` |
+//! | direct packets | those of no class go before all others | `direct_packets_go_first` below |
 //! | idle | until `Scheduler::ready_at`, and then a packet leaves | `tests/tree/mod.rs` |
 //!
 //! A bucket is in time: `burst` bytes are as many picoseconds as they take at the rate. A class may
@@ -43,7 +44,7 @@
 //!
 //! Differences from Linux's htb: buckets are kept in picoseconds, where Linux has nanoseconds and
 //! cuts bursts to ticks of 64 ns. A packet that belongs to no class goes to the tree's default
-//! leaf. Linux sends it ahead of all classes if it has no `default`.
+//! leaf, which may be the one for direct packets, as Linux's is without `default`.
 //!
 //! Invariants are at `check_invariants`.
 
@@ -221,11 +222,22 @@ impl State {
     }
 }
 
+/// What a flow is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The leaf of this number.
+    Leaf(u32),
+    /// Packets of no class.
+    Direct,
+}
+
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Htb<T> {
-    /// The leaves' packets. Each flow has its class's number.
-    table: FlowTable<T, Option<u32>>,
+    /// The leaves' packets.
+    table: FlowTable<T, Option<Place>>,
+    /// The flow of packets that belong to no class.
+    direct: Option<FlowId>,
     /// By number.
     classes: Vec<Option<State>>,
     /// Classes that send and have packets, by level and priority.
@@ -241,6 +253,7 @@ impl<T> Configured<Config> for Htb<T> {
     fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             table: FlowTable::default(),
+            direct: None,
             classes: Vec::new(),
             rows: Box::default(),
             waits: Default::default(),
@@ -252,21 +265,23 @@ impl<T> Configured<Config> for Htb<T> {
 
 impl<T> Scheduler<T> for Htb<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let Some(leaf) = self.leaf_of(packet.flow) else {
+        let Some(place) = self.place_of(packet.flow) else {
             return Err(packet);
         };
         if !self.table.takes(&packet, u32::MAX) {
             return Err(packet);
         }
         self.now = self.now.max(now);
-        if self.table.push(packet) {
+        if self.table.push(packet)
+            && let Place::Leaf(leaf) = place
+        {
             self.activate(leaf);
         }
         Ok(())
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        if self.leaf_of(packet.flow).is_none() {
+        if self.place_of(packet.flow).is_none() {
             return Some(Refusal::NoClass);
         }
         self.table.refusal(packet, u32::MAX)
@@ -281,11 +296,19 @@ impl<T> Scheduler<T> for Htb<T> {
         now: Instant,
         refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
     ) -> Option<Packet<T>> {
+        if let Some(flow) = self.direct_turn() {
+            self.now = self.now.max(now);
+            return self.send_direct(flow, refill);
+        }
         let (leaf, level) = self.choose(now)?;
         self.send(leaf, level, refill)
     }
 
     fn turn(&mut self, now: Instant) -> Option<FlowId> {
+        if let Some(flow) = self.direct_turn() {
+            self.now = self.now.max(now);
+            return Some(flow);
+        }
         let (leaf, _) = self.choose(now)?;
         match self.class(leaf)?.kind {
             Kind::Leaf { flow, .. } => Some(flow),
@@ -321,7 +344,8 @@ impl<T> Scheduler<T> for Htb<T> {
         if self.table.backlog().is_empty() {
             return None;
         }
-        if self.rows.iter().flatten().any(|row| !row.is_empty()) {
+        let has_sender = self.rows.iter().flatten().any(|row| !row.is_empty());
+        if has_sender || self.direct_turn().is_some() {
             return Some(self.now);
         }
         let mut earliest = Instant::MAX;
@@ -342,8 +366,14 @@ impl<T> Scheduler<T> for Htb<T> {
 }
 
 impl<T> Htb<T> {
-    fn leaf_of(&self, flow: FlowId) -> Option<u32> {
+    fn place_of(&self, flow: FlowId) -> Option<Place> {
         self.table.get(flow.index())?.state
+    }
+
+    /// The flow of packets of no class, if it has any.
+    fn direct_turn(&self) -> Option<FlowId> {
+        let flow = self.direct?;
+        (!self.table[flow.index()].queue.is_empty()).then_some(flow)
     }
 
     fn class(&self, number: u32) -> Option<&State> {
@@ -407,6 +437,18 @@ impl<T> Htb<T> {
                 }
             }
         }
+    }
+
+    fn send_direct(
+        &mut self,
+        flow: FlowId,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<Packet<T>> {
+        let (packet, record) = self.table.pop(flow.index(), refill);
+        if record.queue.is_empty() {
+            self.deactivate(flow);
+        }
+        packet
     }
 
     fn send(
@@ -546,17 +588,30 @@ impl<T> Htb<T> {
         self.join_feeds(leaf);
     }
 
-    /// A leaf has lost its last packet.
+    /// A flow has lost its last packet.
     fn deactivate(&mut self, flow: FlowId) {
-        let Some(leaf) = self.leaf_of(flow) else {
+        let Some(place) = self.place_of(flow) else {
             return;
         };
-        self.leave_feeds(leaf);
-        if let Some(state) = self.class_mut(leaf) {
-            state.active = 0;
+        if let Place::Leaf(leaf) = place {
+            self.leave_feeds(leaf);
+            if let Some(state) = self.class_mut(leaf) {
+                state.active = 0;
+            }
         }
         if self.table.has_left(flow.index()) {
-            self.remove_class(flow, leaf);
+            self.forget(flow, place);
+        }
+    }
+
+    /// Removes a flow without packets.
+    fn forget(&mut self, flow: FlowId, place: Place) {
+        let record = self.table.record(flow.index());
+        record.weight = 0;
+        record.state = None;
+        match place {
+            Place::Leaf(leaf) => self.remove_class(leaf),
+            Place::Direct => self.direct = None,
         }
     }
 
@@ -710,11 +765,16 @@ impl<T> Htb<T> {
         }
     }
 
-    /// Removes a leaf without packets, and with it all inner classes that have no other child.
-    fn remove_class(&mut self, flow: FlowId, leaf: u32) {
+    /// A flow gets its place.
+    fn settle(&mut self, flow: FlowId, place: Place) {
         let record = self.table.record(flow.index());
-        record.weight = 0;
-        record.state = None;
+        record.weight = 1;
+        record.state = Some(place);
+        self.table.stay(flow.index());
+    }
+
+    /// Removes a leaf without packets, and with it all inner classes that have no other child.
+    fn remove_class(&mut self, leaf: u32) {
         let mut number = leaf;
         while let Some(state) = self.class(number) {
             let (mode, parent) = (state.mode, state.parent);
@@ -744,6 +804,11 @@ impl<T> Control for Htb<T> {
     }
 
     fn set_class(&mut self, flow: FlowId, path: &[(u32, Service)]) -> Result<(), ConfigError> {
+        if let [(_, Service::Direct)] = path {
+            self.direct = Some(flow);
+            self.settle(flow, Place::Direct);
+            return Ok(());
+        }
         let mut classes = Vec::new();
         for (number, service) in path {
             let Service::Htb(class) = service else {
@@ -767,10 +832,7 @@ impl<T> Control for Htb<T> {
             self.set(number, parent, level, class, is_leaf.then_some(flow));
             parent = number;
         }
-        let record = self.table.record(flow.index());
-        record.weight = 1;
-        record.state = Some(leaf);
-        self.table.stay(flow.index());
+        self.settle(flow, Place::Leaf(leaf));
         Ok(())
     }
 
@@ -779,10 +841,10 @@ impl<T> Control for Htb<T> {
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        if let Some(leaf) = self.leaf_of(flow)
+        if let Some(place) = self.place_of(flow)
             && self.table.remove(flow)
         {
-            self.remove_class(flow, leaf);
+            self.forget(flow, place);
         }
     }
 
@@ -799,7 +861,7 @@ impl<T> Control for Htb<T> {
         }
         Footprint {
             fixed_bytes,
-            bytes_per_flow: FlowTable::<T, Option<u32>>::BYTES_PER_FLOW,
+            bytes_per_flow: FlowTable::<T, Option<Place>>::BYTES_PER_FLOW,
         }
     }
 
@@ -812,7 +874,8 @@ impl<T> Control for Htb<T> {
     /// 5. Classes that do not send are looked at again, once, and not later than their debt is
     ///    paid.
     /// 6. A turn is a member's.
-    /// 7. A packet may leave at the earliest time that a leaf with packets has, or at once.
+    /// 7. A packet may leave at the earliest time that a leaf with packets has, or at once. Direct
+    ///    packets always may.
     #[cfg(debug_assertions)]
     fn check_invariants(&self) {
         self.table.check();
@@ -869,7 +932,7 @@ impl<T> Control for Htb<T> {
 
 impl<T> Htb<T> {
     fn check_ready(&self) {
-        let mut earliest = None;
+        let mut earliest = self.direct_turn().map(|_| self.now);
         for state in self.classes.iter().flatten() {
             if matches!(state.kind, Kind::Leaf { .. }) && state.active != 0 {
                 let ready = self.ready_of(state).max(self.now);
@@ -987,6 +1050,26 @@ mod tests {
                 (10_800, 0),
             ]
         );
+    }
+
+    /// Two packets of no class come while a class with rate and priority waits.
+    #[test]
+    fn direct_packets_go_first() {
+        let leaf = class("1mbit", "1mbit");
+        let mut htb = family(leaf, &[leaf]);
+        let path = [(9, Service::Direct)];
+        htb.set_class(FlowId(9), &path).expect("legal");
+        arrive(&mut htb, 0, 3);
+        arrive(&mut htb, 9, 2);
+        assert_eq!(
+            departures(&mut htb),
+            [(0, 9), (0, 9), (0, 0), (0, 0), (3_200, 0)]
+        );
+        arrive(&mut htb, 9, 1);
+        htb.remove_flow(FlowId(9));
+        assert_eq!(departures(&mut htb), [(0, 9)]);
+        let gone = Packet::new(FlowId(9), LEN, 0);
+        assert_eq!(htb.refusal(&gone), Some(Refusal::NoClass));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 use roundelay::author::Parameter;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Scheduler};
@@ -236,5 +238,106 @@ fn say_again(discipline: &AnyDiscipline) {
 fn a_setting_that_is_said_again_changes_nothing() {
     for discipline in AnyDiscipline::all() {
         say_again(&discipline);
+    }
+}
+
+/// A legal value of a parameter: an end of its range, one near there, the present one, or any.
+fn value<D: Discipline>(random: &mut Pcg64, parameter: &Parameter<D>, config: &D) -> u64 {
+    let (min, max) = (parameter.min, parameter.max);
+    match random.random_range(0..6) {
+        0 => min,
+        1 => max,
+        2 => parameter.read(config),
+        3 => min.saturating_add(random.random_range(0..4)).min(max),
+        4 => random.random_range(min..=max),
+        // Of any size.
+        _ => (min.saturating_add(1 << random.random_range(0..60))).min(max),
+    }
+}
+
+/// Live parameters change between any two calls. Invariants hold after each call and each change.
+struct ChangeAtAnyTime {
+    seed: u64,
+    mix: Mix,
+}
+
+impl Visitor for ChangeAtAnyTime {
+    type Output = usize;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> usize {
+        let live: Vec<_> = D::PARAMETERS
+            .iter()
+            .filter(|parameter| D::LIVE.contains(&parameter.name))
+            .collect();
+        if live.is_empty() {
+            return 0;
+        }
+        let mut random = Pcg64::seed_from_u64(self.seed);
+        let scheduler = discipline.build(Seed::new(5)).expect("legal parameters");
+        let mut audited = Audited::new(scheduler, D::REORDERS);
+        let mut present = discipline.clone();
+        let mut changes = 0;
+        let calls = operations(self.mix, self.seed, LENGTH);
+        for (number, call) in calls.into_iter().enumerate() {
+            let place = || {
+                format!(
+                    "{}, {:?}, seed {}, call {number}",
+                    D::NAME,
+                    self.mix,
+                    self.seed
+                )
+            };
+            if random.random_bool(0.3) {
+                let mut config = present.clone();
+                let parameter = live[random.random_range(0..live.len())];
+                let value = value(&mut random, parameter, &present);
+                parameter.write(&mut config, value);
+                if config.check().is_ok() {
+                    let outcome = config.reconfigure(audited.scheduler_mut());
+                    assert_eq!(outcome, Ok(()), "{}: {} {value}", place(), parameter.name);
+                    present = config;
+                    changes += 1;
+                }
+                audited.scheduler().check_invariants();
+            }
+            let outcome = audited.apply(call);
+            assert_eq!(outcome, Ok(()), "{}: {present:?}", place());
+            audited.scheduler().check_invariants();
+        }
+        let outcome = audited.drain();
+        assert_eq!(outcome, Ok(()), "{}: {present:?}", D::NAME);
+        changes
+    }
+}
+
+/// What a discipline remembers to undo the last arrival (`fq`, `fq_pie`) was remembered under other
+/// parameters.
+#[test]
+fn live_parameters_change_between_any_two_calls() {
+    let mut disciplines = AnyDiscipline::all();
+    let others = [
+        "fq linux 6.1",
+        "fq maxrate 1mbit",
+        "fq_codel linux",
+        "fq_pie linux",
+        "pie linux",
+        "codel linux",
+        "sfq linux",
+        "cake linux",
+        "choke linux",
+        "qfq_plus linux",
+        "red adaptive",
+        "tbf rate 1mbit burst 4000b peakrate 2mbit mtu 2000b",
+    ];
+    for text in others {
+        let spec: roundelay::QueueSpec = text.parse().expect(text);
+        disciplines.push(spec.discipline);
+    }
+    for discipline in disciplines {
+        for mix in Mix::ALL {
+            for seed in 0..4 {
+                discipline.visit(ChangeAtAnyTime { seed, mix });
+            }
+        }
     }
 }

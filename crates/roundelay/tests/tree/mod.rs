@@ -3,6 +3,7 @@
 
 mod changes;
 mod errors;
+mod idle;
 mod law;
 mod liars;
 mod memory;
