@@ -289,12 +289,16 @@ impl Visitor for ChangeAtAnyTime {
             };
             if random.random_bool(0.3) {
                 let mut config = present.clone();
-                let parameter = live[random.random_range(0..live.len())];
-                let value = value(&mut random, parameter, &present);
-                parameter.write(&mut config, value);
+                // Several at once, because an invariant may be about two.
+                for parameter in &live {
+                    if random.random_bool(0.5) {
+                        let value = value(&mut random, parameter, &present);
+                        parameter.write(&mut config, value);
+                    }
+                }
                 if config.check().is_ok() {
                     let outcome = config.reconfigure(audited.scheduler_mut());
-                    assert_eq!(outcome, Ok(()), "{}: {} {value}", place(), parameter.name);
+                    assert_eq!(outcome, Ok(()), "{}: {config:?}", place());
                     present = config;
                     changes += 1;
                 }
