@@ -859,7 +859,9 @@ def with_notes(cases, lines):
     cases, theirs = {name: dict(case) for name, case in cases.items()}, {}
     for word, *words in (line.split() for line in lines):
         if word == "updates":
-            cases[words[0]]["made"] = FIRST_UPDATE - int(words[1])
+            # Without known random numbers PIE signals nothing, and its updates play no part.
+            if "known" in cases[words[0]]:
+                cases[words[0]]["made"] = FIRST_UPDATE - int(words[1])
         elif word == "changed":
             cases[words[0]].setdefault("changed", []).append([int(at) for at in words[1:]])
         elif word != "says":
