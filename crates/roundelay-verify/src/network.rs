@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::{Billionths, DropReason, QueueSpec};
+use roundelay::{Billionths, DropReason, QueueSpec, Rate};
 
 use crate::check::{Check, ensure};
 use crate::link::LinkState;
-use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
+use crate::log::{Event, Header, Line, LinkRecord, Order, ShaperRecord, TREE};
 use crate::trace::is_legal;
 use crate::{Checks, Verified};
 
@@ -682,6 +682,16 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
             }
         )
     })?;
+    let rate = Rate::from_bits_per_second(link.rate).ok_or_else(|| "no rate".to_owned())?;
+    ensure(
+        link.shaper == ShaperRecord::of(&queue.discipline, rate),
+        || {
+            format!(
+                "the header does not say of {} how long it may rest, and how much it sends",
+                link.queue
+            )
+        },
+    )?;
     Ok(Some(queue))
 }
 

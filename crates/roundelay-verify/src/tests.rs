@@ -400,8 +400,60 @@ fn a_shaper_rests_and_keeps_to_its_rate() {
             "{found:?}"
         );
         // Without a shaper it may not rest.
-        record.shaper = None;
-        let found = faults(std::slice::from_ref(&record), &events);
+        let unshaped = link("drr", Order::PerFlow);
+        let found = faults(&[unshaped], &events);
         assert_eq!(found.is_empty(), gap == MS, "{found:?}");
+    }
+}
+
+/// What a shaper promises is its discipline's own rule, so a header cannot promise less, and no other
+/// discipline may rest.
+#[test]
+fn a_shaper_in_the_header_is_that_of_the_queue() {
+    let mut of_tbf = link("tbf rate 4mbit burst 1000b", Order::PerFlow);
+    let promise = |rate, prompt| {
+        let burst = 1000;
+        let most = Some(MostRecord { rate, burst });
+        Some(ShaperRecord { most, prompt })
+    };
+    for (shaper, is_fine) in [
+        (promise(4_000_000, Some(1000)), true),
+        (promise(4_000_000, None), false),
+        (promise(8_000_000, Some(1000)), false),
+        (None, false),
+    ] {
+        of_tbf.shaper = shaper;
+        assert_eq!(
+            error_of(&of_tbf).is_none(),
+            is_fine,
+            "{:?}: {:?}",
+            of_tbf.shaper,
+            error_of(&of_tbf)
+        );
+    }
+    let mut of_drr = link("drr", Order::PerFlow);
+    of_drr.shaper = promise(4_000_000, Some(1000));
+    let error = error_of(&of_drr).expect("drr rests");
+    assert!(error.contains("drr"), "{error}");
+}
+
+/// Why the header of a log with this link is refused.
+fn error_of(record: &LinkRecord) -> Option<String> {
+    let link = serde_json::to_string(record).unwrap();
+    let log = format!("{{\"format\":{FORMAT},\"nodes\":2,\"links\":[{link}]}}\n");
+    let error = inspect(log.as_bytes(), 1).err()?;
+    Some(error.to_string())
+}
+
+/// A queue with a limit for each flow refuses a packet while the buffer has room, and none else does.
+#[test]
+fn a_flow_at_its_own_limit_loses_its_next_packet() {
+    for (queue, is_fine) in [("fq flow_limit 1", true), ("drr", false)] {
+        let record = link(queue, Order::PerFlow);
+        let mut events = [comes(0, 0), comes(0, 1), comes(0, 2)].concat();
+        events.extend([dropped(0, 2, "refused"), goes(0, 0), delivered(MS, 0)]);
+        events.extend([goes(MS, 1), delivered(2 * MS, 1), ends(2 * MS)]);
+        let found = faults(&[record], &events);
+        assert_eq!(found.is_empty(), is_fine, "{queue}: {found:?}");
     }
 }

@@ -207,6 +207,8 @@ impl Discipline for Config {
         "linux",
     ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Refused];
+    /// Packets of a flow (`flow_limit`).
+    const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(10_000);
     const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(1)";
