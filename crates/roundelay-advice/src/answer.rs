@@ -1,6 +1,6 @@
 //! The verdict's answer: what flows get under the best discipline, and what it costs.
 
-use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
+use roundelay_trace::{Comparison, Cost, DisciplineResult, Kind, KindOutcome};
 
 use crate::case::{Case, Extremes, SMALL_LOSS};
 use crate::harm::{NOTABLE_LOSS, STRIKING};
@@ -205,9 +205,10 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
     caveats
 }
 
-/// What cake costs beside `fq_codel`, if both were measured. It matters because at high rates the
+/// What cake costs beside `fq_codel`, if both are known. It matters because at high rates the
 /// processor limits cake first.
 fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
+    let known = |result: &DisciplineResult| result.cost.filter(Cost::is_certain);
     if winner.name != "cake" {
         return None;
     }
@@ -217,9 +218,9 @@ fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
         .find(|result| result.name == "fq_codel")?;
     Some(Reason::CostsMore {
         spec: winner.spec.clone(),
-        nanos: winner.cost?.nanos_per_packet,
+        nanos: known(winner)?.nanos_per_packet,
         other: other.spec.clone(),
-        theirs: other.cost?.nanos_per_packet,
+        theirs: known(other)?.nanos_per_packet,
     })
 }
 
@@ -242,6 +243,29 @@ mod tests {
         let standings = [STANDING; 2];
         let case = Case::new(&comparison, &comparison.disciplines, &standings);
         caveats(&case, 0)
+    }
+
+    /// A cost whose runs differ by more than half is no argument.
+    #[test]
+    fn costs_argue_only_where_they_are_known() {
+        let cost_beside = |slowest| {
+            let mut comparison = comparison(&["cake", "fq_codel"]);
+            for (result, nanos) in comparison.disciplines.iter_mut().zip([90.0, 40.0]) {
+                result.cost = Some(Cost {
+                    nanos_per_packet: nanos,
+                    range: (nanos, nanos * slowest),
+                    packets: 50_000,
+                });
+            }
+            let standings = [STANDING; 2];
+            let case = Case::new(&comparison, &comparison.disciplines, &standings);
+            cost_of_cake(&case, &comparison.disciplines[0])
+        };
+        assert!(matches!(
+            cost_beside(1.4),
+            Some(Reason::CostsMore { nanos: 90.0, theirs: 40.0, .. })
+        ));
+        assert_eq!(cost_beside(1.6), None);
     }
 
     /// The cause of a loss is what caused more than half of it.

@@ -6,7 +6,7 @@ use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{
-    Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Observed, Options, OtherFlows, PlateauRate,
+    Chosen, Comparison, DisciplineResult, FlowBy, InterfaceLoad, Kind, Observed, Options, OtherFlows, PlateauRate,
     SetForward, Silence, TreeFile, Tunnel,
 };
 
@@ -131,6 +131,8 @@ pub enum Note {
         /// The flows.
         flows: u64,
     },
+    /// The runs that measured the costs of these disciplines differ by more than half.
+    UncertainCosts(Vec<String>),
     /// A cake whose rate is higher than the link's.
     ShapesNothing {
         /// The discipline.
@@ -234,6 +236,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
+    notes.extend(uncertain_costs(comparison));
     let shaped = slower_than_others(comparison, options);
     if !shaped.is_empty() {
         notes.push(Note::ShapesToLess(shaped));
@@ -526,6 +529,15 @@ fn without_weights(options: &Options) -> Option<Note> {
     }
     let is_told = !options.weights.rules().is_empty() && !names.is_empty();
     is_told.then_some(Note::WithoutWeights(names))
+}
+
+/// Costs that this machine did not measure twice alike.
+fn uncertain_costs(comparison: &Comparison) -> Option<Note> {
+    let is_uncertain =
+        |result: &&DisciplineResult| result.cost.is_some_and(|cost| !cost.is_certain());
+    let results = comparison.disciplines.iter().filter(is_uncertain);
+    let specs: Vec<_> = results.map(|result| result.spec.clone()).collect();
+    (!specs.is_empty()).then_some(Note::UncertainCosts(specs))
 }
 
 /// Options of cake that do not do what they seem to, on this link or in this replay.

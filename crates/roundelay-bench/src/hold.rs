@@ -24,12 +24,13 @@ use roundelay::{
     ConfigError, Control, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate,
     Scheduler, Slack,
 };
+use roundelay_metrics::cpu_seconds;
 
 use crate::instructions::{Counts, InstructionsError, Sums};
 use crate::nothing::Nothing;
 use crate::sorted::Sorted;
 use crate::subject::{Passed, Running};
-use crate::time::{Timing, cpu_seconds};
+use crate::time::Timing;
 
 /// Most packets that a queue may hold.
 pub const MOST_HELD: u32 = 1 << 24;

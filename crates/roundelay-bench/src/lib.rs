@@ -32,7 +32,7 @@ pub use load::{Lengths, Load, LoadError, Memory, Order, Pattern};
 pub use memory::needed as needed_memory;
 pub use run::{prepare, run_pairs};
 pub use subject::{LoadRefused, Passed, Running, Subject};
-pub use time::{Timing, cpu_seconds, time};
+pub use time::{Timing, time};
 
 /// Compiler version and target machine, because instruction counts depend on them.
 pub const COMPILER: &str = env!("ROUNDELAY_COMPILER");

@@ -1,7 +1,7 @@
 //! CPU time per packet, in interleaved rounds, so that whatever disturbs the machine hits all
 //! subjects alike.
 
-use rustix::time::{ClockId, clock_gettime};
+use roundelay_metrics::cpu_seconds;
 
 use crate::load::Load;
 use crate::run::prepare;
@@ -53,12 +53,6 @@ fn spread(mut values: Vec<f64>) -> [f64; 3] {
         values[values.len() / 2],
         values[values.len() - 1],
     ]
-}
-
-/// CPU seconds that this thread has used.
-pub fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// Measures subjects under loads, in `rounds` interleaved rounds of at least `pairs` packets each.

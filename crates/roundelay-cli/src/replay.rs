@@ -6,10 +6,10 @@ pub(crate) mod result;
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Instant;
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use roundelay::{Duration, Fault};
+use roundelay_metrics::cpu_seconds;
 use roundelay_report::{
     CandidateResult, Recorded, ReplayResult, Replayed, provenance, read_schedule,
 };
@@ -195,12 +195,12 @@ fn replays(
         joint_progress: arguments.runs.joint_progress(window, all, &host.gauge),
     };
     let one = |replica: u64| -> Result<Run, ReplayError> {
-        let began = Instant::now();
+        let began = cpu_seconds();
         let schedule = match listed {
             Some(schedule) => Arc::clone(schedule),
             None => Arc::new(replaying.record(scenario.seed + replica)?),
         };
-        replaying.run(schedule, began.elapsed().as_secs_f64())
+        replaying.run(schedule, cpu_seconds() - began)
     };
     // Either replicas or candidates run in parallel, because both would keep many schedules in
     // memory.
@@ -284,7 +284,7 @@ impl Replaying<'_> {
         candidate: &Candidate,
         threshold: Duration,
     ) -> Result<(Outcome, ReplayResult, f64), ReplayError> {
-        let began = Instant::now();
+        let began = cpu_seconds();
         let mut outcome = schedule.replay(candidate, self.progress())?;
         let drained = outcome.count(schedule, Counting::Drained, threshold);
         let cut = outcome.count(schedule, Counting::Cut, threshold);
@@ -293,7 +293,7 @@ impl Replaying<'_> {
             // Free the packets' memory before the next replay.
             outcome.outputs = Vec::new();
         }
-        Ok((outcome, result, began.elapsed().as_secs_f64()))
+        Ok((outcome, result, cpu_seconds() - began))
     }
 }
 
@@ -359,11 +359,11 @@ fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
     let Some(run) = runs.first() else {
         return Ok(());
     };
-    let began = Instant::now();
+    let began = cpu_seconds();
     let results = scenario
         .run(run.recorded.seed, |_| {})
         .map_err(Failure::run)?;
-    let plain = began.elapsed().as_secs_f64();
+    let plain = cpu_seconds() - began;
     let replaying = run.replaying.first().copied().unwrap_or(0.0);
     let each = |seconds: f64, hops: u64| seconds * 1e9 / hops.max(1) as f64;
     let [ours, plainly] = [

@@ -18,8 +18,10 @@
 //! | how did a value change over time? | [`DepartureSeries`], [`LevelSeries`] |
 //!
 //! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI
-//! under them. [`units`] formats numbers with units for readers.
+//! under them. [`units`] formats numbers with units for readers, and [`cpu_seconds`] is the clock of
+//! all measured costs.
 
+mod cpu_time;
 mod delay;
 mod fairness;
 mod lateness;
@@ -34,6 +36,7 @@ pub mod units;
 mod wfi;
 pub mod workload;
 
+pub use cpu_time::cpu_seconds;
 pub use delay::Delays;
 pub use fairness::{JainWhileBacklogged, jain_index};
 pub use lateness::Lateness;

@@ -20,7 +20,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use roundelay_bench::cpu_seconds;
+use roundelay_metrics::cpu_seconds;
 use roundelay_report::{open_to_append, refuse_special, replace_file, sealed, unsealed};
 
 use crate::experiments::{Failed, Outcome};

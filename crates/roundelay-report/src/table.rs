@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
+use roundelay_trace::{Comparison, Cost, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
 
 use crate::advised::Advised;
 use crate::document::{self, Block, Document, Section};
@@ -351,7 +351,7 @@ fn fairness(advised: &Advised) -> Section {
         Column::of("lag behind GPS", all, |result| bytes(result.worst_lag)),
         Column::of("bounds", all, |result| bounds(result.kept_bounds)),
         Column::of("ns/packet", all, |result| match result.cost {
-            Some(cost) => significant(cost.nanos_per_packet),
+            Some(cost) => nanos(&cost),
             None => none(),
         }),
         Column::of("bytes/flow", all, |result| {
@@ -582,6 +582,15 @@ fn bounds(kept: Option<bool>) -> Cell {
     }
 }
 
+/// Nanoseconds a packet: `18.2`, or `12.0–95.1` if the runs differ too much for one figure.
+pub(crate) fn nanos(cost: &Cost) -> String {
+    if cost.is_certain() {
+        return significant(cost.nanos_per_packet);
+    }
+    let (fastest, slowest) = cost.range;
+    format!("{}–{}", significant(fastest), significant(slowest))
+}
+
 /// Dropped packets by reason: `1,234 full, 12 early`.
 pub(crate) fn reasons(drops: Drops) -> String {
     let reasons = [
@@ -613,4 +622,21 @@ fn if_any(value: Option<f64>, in_words: fn(f64) -> String) -> String {
 
 fn none() -> String {
     "–".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_a_figure_or_a_range() {
+        let of = |slowest| {
+            nanos(&Cost {
+                nanos_per_packet: 18.24,
+                range: (17.9, slowest),
+                packets: 50_000,
+            })
+        };
+        assert_eq!([of(20.0), of(95.0)], ["18.2", "17.9–95.0"]);
+    }
 }

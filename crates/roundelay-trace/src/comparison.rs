@@ -300,7 +300,8 @@ pub struct Jain {
     pub window: f64,
 }
 
-/// Processing time of a discipline on this machine, without the driver's own time.
+/// Time of this machine's processor that a discipline takes, without the driver's own. Time that
+/// other programs take does not count.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Cost {
     /// Nanoseconds for one packet in and out: median of several runs.
@@ -309,4 +310,13 @@ pub struct Cost {
     pub range: (f64, f64),
     /// Packets in each run.
     pub packets: u64,
+}
+
+impl Cost {
+    /// Whether the runs agree: their range is at most half of the median. If not, the median is not
+    /// worth telling, or arguing with.
+    pub fn is_certain(&self) -> bool {
+        let (fastest, slowest) = self.range;
+        slowest - fastest <= self.nanos_per_packet / 2.0
+    }
 }

@@ -1,12 +1,12 @@
 //! Measures costs: replays the same arrivals through a discipline's port without any meters.
 
 use std::hint::black_box;
-use std::time::Instant as WallClock;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
     ConfigError, Control, DropReason, Duration, Instant, Limit, Observer, Packet, Port,
 };
+use roundelay_metrics::cpu_seconds;
 
 use crate::compare::error::CompareError;
 use crate::compare::options::Options;
@@ -14,15 +14,19 @@ use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
 use crate::urgency::{Known, Marker};
 
-/// How many rounds we make. Each round measures every discipline once, so that a machine that slows
-/// down affects all of them.
-const ROUNDS: usize = 5;
+/// How many rounds we make at least. Each round measures every discipline once, so that a machine
+/// that slows down affects all of them.
+const FEWEST_ROUNDS: usize = 3;
+/// How many rounds we make at most, if the figures are not known to [`KNOWN_TO`] before.
+const MOST_ROUNDS: usize = 15;
+/// A figure is known when the half of its rounds nearest to the median lies within this part of it.
+const KNOWN_TO: f64 = 0.05;
 /// A round repeats the sample until it has at least this many packets.
-const PACKETS_A_ROUND: usize = 200_000;
+const PACKETS_A_ROUND: usize = 50_000;
 
 /// Measures how long disciplines take on a sample of a capture. A tree has the sample's flows
-/// assigned to leaves. The time for iterating over the sample is subtracted. `go_on` is called
-/// before each run.
+/// assigned to leaves. The processor's time for iterating over the sample is subtracted. `go_on` is
+/// called before each run.
 pub(crate) fn measure(
     subjects: &[(AnyDiscipline, Limit)],
     sample: &[Event],
@@ -39,7 +43,10 @@ pub(crate) fn measure(
     }
     let sample = Sample::new(sample, arrivals);
     let mut runs = vec![Vec::new(); subjects.len()];
-    for _ in 0..ROUNDS {
+    for round in 0..MOST_ROUNDS {
+        if round >= FEWEST_ROUNDS && runs.iter_mut().all(|runs| is_known(runs)) {
+            break;
+        }
         let bare = sample.go_through();
         for ((discipline, limit), runs) in subjects.iter().zip(&mut runs) {
             go_on()?;
@@ -47,16 +54,27 @@ pub(crate) fn measure(
             runs.push((nanos - bare).max(0.0) / (arrivals * sample.repeats) as f64);
         }
     }
-    let mut costs = Vec::new();
-    for mut nanos in runs {
-        nanos.sort_by(f64::total_cmp);
-        costs.push(Some(Cost {
-            nanos_per_packet: nanos[ROUNDS / 2],
-            range: (nanos[0], nanos[ROUNDS - 1]),
-            packets: (arrivals * sample.repeats) as u64,
-        }));
+    let packets = (arrivals * sample.repeats) as u64;
+    let cost = |nanos: Vec<f64>| Some(cost_of(nanos, packets));
+    Ok(runs.into_iter().map(cost).collect())
+}
+
+/// Whether more rounds would hardly move the median.
+fn is_known(nanos: &mut [f64]) -> bool {
+    nanos.sort_by(f64::total_cmp);
+    let rounds = nanos.len();
+    let half = nanos[rounds - 1 - rounds / 4] - nanos[rounds / 4];
+    half <= KNOWN_TO * nanos[rounds / 2]
+}
+
+/// The cost by rounds of so many packets.
+fn cost_of(mut nanos: Vec<f64>, packets: u64) -> Cost {
+    nanos.sort_by(f64::total_cmp);
+    Cost {
+        nanos_per_packet: nanos[nanos.len() / 2],
+        range: (nanos[0], nanos[nanos.len() - 1]),
+        packets,
     }
-    Ok(costs)
 }
 
 struct Sample<'a> {
@@ -96,17 +114,17 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Nanoseconds to iterate over all events without doing anything.
+    /// Nanoseconds of the processor to iterate over all events without doing anything.
     fn go_through(&self) -> f64 {
-        let start = WallClock::now();
+        let start = cpu_seconds();
         self.for_each(|at, event| {
             black_box((at, event));
         });
-        start.elapsed().as_secs_f64() * 1e9
+        (cpu_seconds() - start) * 1e9
     }
 }
 
-/// Nanoseconds for a run through an [`AnyArena`](roundelay::schedulers::AnyArena), as in a lane. A
+/// Nanoseconds of the processor for a run through an [`AnyArena`](roundelay::schedulers::AnyArena), as in a lane. A
 /// loop compiled for each discipline would save a jump in each call, about a nanosecond.
 fn time(
     discipline: &AnyDiscipline,
@@ -122,7 +140,7 @@ fn time(
     );
     let mut marker = Marker::new(discipline.info().priority, known.clone());
     let mut result = Ok(());
-    let start = WallClock::now();
+    let start = cpu_seconds();
     sample.for_each(|at, event| {
         port.advance(at, &mut Ignore);
         match event.kind {
@@ -144,7 +162,7 @@ fn time(
         }
     });
     port.drain(&mut Ignore);
-    let nanos = start.elapsed().as_secs_f64() * 1e9;
+    let nanos = (cpu_seconds() - start) * 1e9;
     result.map(|()| nanos)
 }
 
@@ -160,5 +178,26 @@ impl Observer<()> for Ignore {
     #[inline]
     fn dropped(&mut self, packet: Packet<()>, _now: Instant, _reason: DropReason) {
         black_box(packet.len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_known_when_half_of_its_rounds_agree() {
+        assert!(is_known(&mut [20.0, 20.5, 19.9]));
+        assert!(is_known(&mut [20.0, 20.5, 19.9, 300.0]));
+        assert!(!is_known(&mut [20.0, 25.0, 31.0]));
+        assert!(!is_known(&mut [20.0, 20.5, 300.0, 150.0, 90.0]));
+    }
+
+    #[test]
+    fn rounds_that_differ_by_more_than_half_are_no_figure() {
+        assert!(cost_of(vec![21.0, 20.0, 29.0], 1).is_certain());
+        let cost = cost_of(vec![20.0, 18.0, 200.0], 1);
+        assert_eq!((cost.nanos_per_packet, cost.range), (20.0, (18.0, 200.0)));
+        assert!(!cost.is_certain());
     }
 }

@@ -4,7 +4,7 @@ use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
 
 use super::frame::escape;
 use crate::spread::{farthest_seed, half_width, notable_changes};
-use crate::table::{reasons, short_name};
+use crate::table::{nanos, reasons, short_name};
 use crate::units::{bytes, count, percent, rate, seconds, significant};
 
 /// A text and its sort key. Cells without a key go last.
@@ -411,6 +411,6 @@ fn cost(result: &DisciplineResult) -> Cell {
     );
     Cell {
         title,
-        ..cell(significant(cost.nanos_per_packet), cost.nanos_per_packet)
+        ..cell(nanos(&cost), cost.nanos_per_packet)
     }
 }

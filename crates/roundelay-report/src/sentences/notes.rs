@@ -169,6 +169,11 @@ pub(super) fn sentence(note: &Note) -> String {
             leaves.join(", ")
         ),
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
+        Note::UncertainCosts(specs) => format!(
+            "The runs that measured what a packet costs differ by more than half, so costs are \
+             ranges: {}. Measure again when the machine has less to do.",
+            specs.join(", ")
+        ),
         Note::ShapesNothing {
             spec,
             bandwidth,
