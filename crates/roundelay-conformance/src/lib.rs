@@ -25,10 +25,6 @@ pub use calls::{Mix, operations};
 pub use check::{Broken, Checked, Way, check, check_run};
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;
-
-#[cfg(doctest)]
 #[doc = include_str!("../../../docs/edge-codel.md")]
 struct EdgeCodelExamples;
 

@@ -356,30 +356,30 @@ fn check(file: &str, tables: usize) {
 
 #[test]
 fn losses_in_a_window() {
-    check("fast-retransmit.md", 20);
+    check("fast-retransmit.txt", 20);
 }
 
 #[test]
 fn slow_start_and_avoidance() {
-    check("slow-start.md", 5 * 4 + 1);
+    check("slow-start.txt", 5 * 4 + 1);
 }
 
 #[test]
 fn timeouts() {
-    check("timeouts.md", 4 + 12);
+    check("timeouts.txt", 4 + 12);
 }
 
 #[test]
 fn connections_open() {
-    check("syn.md", 2 * 4);
+    check("syn.txt", 2 * 4);
 }
 
 #[test]
 fn limited_transmit() {
-    check("limited-transmit.md", 5);
+    check("limited-transmit.txt", 5);
 }
 
 #[test]
 fn marks() {
-    check("ecn.md", 4);
+    check("ecn.txt", 4);
 }
