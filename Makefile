@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-kinds peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -341,6 +341,11 @@ peers-tcp: target/peers/traffic target/peers/wire.ko ## predictions from a captu
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/tcp/compare.py kernel $(TCP_RUNS)
 	python3 peers/tcp/compare.py table
+
+peers-tcp-kinds: target/peers/traffic target/peers/wire.ko ## the same from captures of BBR, of mixed senders, with uploads, at several distances, and of applications that react, each as it is read: hours
+	cargo build --release --locked -p roundelay-cli
+	python3 peers/tcp/compare.py kernel $(or $(TCP_RUNS),kinds)
+	python3 peers/tcp/compare.py kinds
 
 peers-tcp-check: ## the same predictions beside the runs of the kernel that are committed: a minute
 	cargo build --release --locked -p roundelay-cli

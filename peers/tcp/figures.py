@@ -1,6 +1,7 @@
 """The figures of a run: of the kernel from what its guest left, of Roundelay from the JSON of its commands. Both have the same names and units."""
 
 import json
+import re
 import struct
 
 RECORD = struct.Struct("<QIHHBBBBHH")
@@ -19,6 +20,8 @@ FIGURES = {
     "web: p90, s": (3, 0.01),
     "video chunk: mean, s": (2, 0.05),
     "utilisation, %": (1, 1),
+    "upload, Mbit/s": (2, 0.1),
+    "sent, s": (2, 0.1),
 }
 
 
@@ -58,9 +61,11 @@ def of_kernel(folder, name, setup, seconds):
     for server in bulk:
         of_server = sorted((size for flow, size in sizes.items() if flow[0] == server), reverse=True)
         bulk[server] = sum(of_server[: (setup.bulks + 2 - server) // 2])
-    transfers = {}
+    transfers, uploaded = {}, None
     for line in (folder / f"{name}.transfers").read_text().splitlines():
-        what, _, _, took = line.split()
+        what, _, got, took = line.split()
+        if what == "upload":
+            uploaded = int(got) * 8 / seconds / 1e6
         if took != "-":
             transfers.setdefault(what, []).append(float(took))
     web = transfers.get("web", [])
@@ -76,7 +81,85 @@ def of_kernel(folder, name, setup, seconds):
         "web: p90, s": quantile(web, 0.9),
         "video chunk: mean, s": mean(transfers.get("video", [])),
         "utilisation, %": 100 * carried * 8 / seconds / setup.rate,
+        "upload, Mbit/s": uploaded,
+        "sent, s": mean(transfers.get("sent", [])),
     }
+
+
+def application_of(line):
+    """The application of traffic.c behind a connection of a scenario that was read from a capture: by when it began, and how much came or went."""
+    start = re.search(r'start = "(\d+)(us|ms|s)"', line)
+    begins = int(start[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[start[2]]
+    came, went = 0, 0
+    for way, amount in re.findall(r'"([<>]) (endless|\d+b)', line):
+        size = 1 << 60 if amount == "endless" else int(amount[:-1])
+        came, went = came + size * (way == "<"), went + size * (way == ">")
+    if went > came:
+        return "upload" if begins < 2 else "sent"
+    for name, at, least in ("bulk 1", 0, 0), ("bulk 2", 1, 500_000), ("video", 2, 300_000), ("file", 10, 500_000):
+        if at - 0.1 < begins < at + 0.2 and came >= least:
+            return name
+    return "web"
+
+
+def named_by_application(scenario):
+    """The scenario with a source of connections for each application, whatever kinds the reading has sorted them into."""
+    blocks = re.split(r"(?=^\[\[source\]\]\n)", scenario, flags=re.MULTILINE)
+    made = []
+    for number, block in enumerate(blocks):
+        if 'kind = "connections"' not in block:
+            made.append(block)
+            continue
+        head, _, rest = block.partition("connections = [\n")
+        lines, _, after = rest.partition("]\n")
+        by_application = {}
+        for line in lines.splitlines(keepends=True):
+            by_application.setdefault(application_of(line) if "start = " in line else None, []).append(line)
+        for application, own in by_application.items():
+            named = re.sub(r'^name = ".*"$', f'name = "{application} of {number}"', head, count=1, flags=re.MULTILINE)
+            made.append(named + "connections = [\n" + "".join(own) + "]\n")
+        made.append(after)
+    return "".join(made)
+
+
+def of_applications(text):
+    """The figures of each replica of a scenario named by its applications."""
+    return [of_named_replica(replica) for replica in json.loads(text)["replicas"]]
+
+
+def of_named_replica(replica):
+    """The figures of one such replica."""
+    [link] = [link for link in replica["links"] if (link["from"], link["to"]) == ("entry", "exit")]
+    groups = {group["name"]: group for group in replica["groups"]}
+
+    def throughput(application, sender):
+        """Of the flows in which data goes; None without any."""
+        flows = [flow["throughput"] / 1e6 for flow in replica["flows"] if flow["group"].startswith(f"{application} of ") and flow["from"] == sender]
+        return sum(flows) if flows else None
+
+    def completion(application, figure):
+        """Of the application's source with the most transfers; None if none ended."""
+        of_it = [group["completion"] for name, group in groups.items() if name.startswith(f"{application} of ")]
+        return max(of_it, key=lambda one: one["count"])[figure] if of_it else None
+
+    call = max((group for name, group in groups.items() if name.startswith("udp")), key=lambda group: group["packets"]["sent"], default=None)
+    delay = call["delay"] if call and call["delay"]["count"] else {"p50": None, "p99": None}
+    found = {
+        "drops": sum(link["dropped"]),
+        "call: loss, %": call and 100 * call["loss"],
+        "call: wait p50, ms": delay["p50"] and 1000 * delay["p50"],
+        "call: wait p99, ms": delay["p99"] and 1000 * delay["p99"],
+        "bulk, 20 ms, Mbit/s": throughput("bulk 1", "left"),
+        "bulk, 40 ms, Mbit/s": throughput("bulk 2", "left"),
+        "file, s": completion("file", "mean"),
+        "web: mean, s": completion("web", "mean"),
+        "web: p90, s": completion("web", "p90"),
+        "video chunk: mean, s": completion("video", "mean"),
+        "utilisation, %": 100 * link["utilisation"],
+        "upload, Mbit/s": throughput("upload", "right"),
+        "sent, s": completion("sent", "mean"),
+    }
+    return {figure: value for figure, value in found.items() if value is not None}
 
 
 def of_simulation(text):

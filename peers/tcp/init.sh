@@ -1,7 +1,7 @@
 #!/bin/sh
 # Init process of the guest: three hosts and two wires, then a run for each line of /runs,
 #
-#   NAME SECONDS SEED RATE CONTROL BULKS QDISC..
+#   NAME SECONDS SEED RATE UP_RATE UP_LIMIT CONTROL BULKS KINDS QDISC..
 #
 # The results go to the host over a virtual port, as an archive.
 export PATH=/bin
@@ -26,7 +26,7 @@ done
 for server in 1 2 3; do ip -n server addr add 10.0.2.$server/24 dev server; done
 ip -n router addr add 10.0.2.254/24 dev at_server
 ip -n router addr add 10.0.1.254/24 dev at_client
-ip -n client addr add 10.0.1.1/24 dev client
+for client in 1 2 3; do ip -n client addr add 10.0.1.$client/24 dev client; done
 for device in server:server at_server:router at_client:router client:client; do
 	at "${device#*:}" tc qdisc add dev "${device%:*}" root pfifo limit 10000
 	ip -n "${device#*:}" link set "${device%:*}" up
@@ -35,35 +35,44 @@ ip -n server route add default dev server
 ip -n client route add default dev client
 at router sysctl -qw net.ipv4.ip_forward=1
 
-# Round trips of 20, 40 and 60 ms, of which 2 ms are behind the router.
-echo "server 1000000000 0 9000000 19000000 29000000" > /proc/wire
-echo "at_server 1000000000 0 9000000 19000000 29000000" > /proc/wire
-echo "client 1000000000 0 1000000 1000000 1000000" > /proc/wire
 mkdir /out
-while read -r name seconds seed rate control bulks qdisc; do
+while read -r name seconds seed rate up_rate up_limit control bulks kinds qdisc; do
 	out=/out/$name
-	echo "at_client $rate 0 1000000 1000000 1000000" > /proc/wire
+	case $kinds in
+	# Servers at 5, 80 and 150 ms, and clients at 0, 20 and 60 ms more.
+	*f*) servers="0 1500000 39000000 74000000" clients="0 1000000 11000000 31000000" ;;
+	# Round trips of 20, 40 and 60 ms, of which 2 ms are behind the router.
+	*) servers="0 9000000 19000000 29000000" clients="0 1000000 1000000 1000000" ;;
+	esac
+	echo "server 1000000000 $servers" > /proc/wire
+	echo "at_server 1000000000 $servers" > /proc/wire
+	echo "client $up_rate $clients" > /proc/wire
+	echo "at_client $rate $clients" > /proc/wire
+	at client tc qdisc replace dev client root pfifo limit $up_limit
 	at router tc qdisc replace dev at_client root $qdisc
 	ip -n server tcp_metrics flush all
 	ip -n client tcp_metrics flush all
 	at server nstat -r > /dev/null
 	echo clear > /proc/wire
-	# Only one run is captured, because that takes as long as the run.
+	# Only the first run of some set-ups is captured, because that takes as long as the run.
 	capture=
-	if [ "$name" = captured-1 ]; then
+	case $name in
+	*captured-1)
 		ip netns exec router traffic capture at_server "$out.pcap" &
 		capture=$!
-	fi
+		;;
+	esac
 	ip netns exec server traffic server "$control" &
 	server=$!
 	sleep 1
-	at client traffic client "$seconds" "$seed" "$bulks" > "$out.transfers"
+	at client traffic client "$seconds" "$seed" "$bulks" "$control" "$kinds" > "$out.transfers"
 	kill "$server"
 	[ -z "$capture" ] || kill "$capture"
 	[ -z "$capture" ] || wait "$capture"
 	cat /proc/wire > "$out.packets"
 	at server nstat -z > "$out.counters"
 	at router tc -s qdisc show dev at_client > "$out.qdisc"
+	at client tc -s qdisc show dev client > "$out.up"
 	at router tc qdisc del dev at_client root
 	sleep 3
 done < /runs

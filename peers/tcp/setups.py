@@ -15,6 +15,13 @@ class Setup:
     bulks: int = 2
     # Chosen, run and predicted when nothing of the senders was to be changed any more.
     is_held_out: bool = False
+    # What the applications are, and which capture has them: the one of the kind's first set-up.
+    kind: str = "household"
+    # Letters of traffic.c that change the applications.
+    letters: str = "-"
+    # The way up: its rate, none for a way without a limit, and the packets, as long as the client's stack makes them, that wait for it.
+    up_mbit: int | None = None
+    up_limit: int = 10_000
 
     @property
     def rate(self):
@@ -23,10 +30,28 @@ class Setup:
 
     def run_line(self, seed):
         """The guest's line for one run."""
-        return f"{self.name}-{seed} {SECONDS} {seed} {self.rate} {self.control} {self.bulks} {self.qdisc}\n"
+        up_rate = (self.up_mbit or 1000) * 1_000_000
+        return f"{self.name}-{seed} {SECONDS} {seed} {self.rate} {up_rate} {self.up_limit} {self.control} {self.bulks} {self.letters} {self.qdisc}\n"
 
 
 SECONDS = 30
+
+
+def of_kind(kind, **rest):
+    """The set-ups of a kind: the captured one first, then four other rates and three other queues."""
+    links = [
+        ("captured", 20, "pfifo limit 100", "fifo limit 100"),
+        ("slower", 10, "pfifo limit 100", "fifo limit 100"),
+        ("fq_codel", 10, "fq_codel", "fq_codel linux"),
+        ("faster", 35, "pfifo limit 100", "fifo limit 100"),
+        ("short", 20, "pfifo limit 30", "fifo limit 30"),
+        ("slowest", 5, "pfifo limit 100", "fifo limit 100"),
+        ("pie", 10, "pie limit 1000", "pie limit 1000"),
+        ("fastest", 50, "pfifo limit 100", "fifo limit 100"),
+    ]
+    return [Setup(f"{kind}-{name}", *link, kind=kind, **rest) for name, *link in links]
+
+
 # The applications are read from a capture of the first set-up alone.
 SETUPS = [
     Setup("captured", 20, "pfifo limit 100", "fifo limit 100"),
@@ -48,3 +73,13 @@ SETUPS = [
     Setup("held-bbr", 12, "pfifo limit 60", "fifo limit 60", "bbr", is_held_out=True),
     Setup("held-four", 30, "bfifo limit 150000", "fifo limit 150000b", bulks=4, is_held_out=True),
 ]
+# Senders and applications that the household's capture has not. Each kind is predicted from its own capture as it is read, without a word about its senders.
+KINDS = {
+    "bbr": of_kind("bbr", control="bbr"),
+    # Servers 1 to 3 in turn.
+    "mixed": of_kind("mixed", control="bbr,cubic,cubic"),
+    "uploads": of_kind("uploads", letters="u", up_mbit=4, up_limit=50),
+    "distances": of_kind("distances", letters="f"),
+    "reacting": of_kind("reacting", letters="r"),
+}
+OF_KINDS = [setup for setups in KINDS.values() for setup in setups]

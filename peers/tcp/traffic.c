@@ -2,10 +2,11 @@
  * What applications do over real sockets, on both ends of the wires, and a capture between them.
  *
  * usage: traffic server CONTROL
- *        traffic client SECONDS SEED BULKS
+ *        traffic client SECONDS SEED BULKS CONTROL KINDS
  *        traffic capture DEVICE FILE
  *
- * The server has the addresses 10.0.2.1, 10.0.2.2 and 10.0.2.3, and sends with CONTROL. The client,
+ * The server has the addresses 10.0.2.1, 10.0.2.2 and 10.0.2.3, and sends with CONTROL, or with one
+ * of CONTROL,CONTROL,CONTROL from each address. The client, which sends with the first of them,
  * as one household, does for SECONDS:
  *
  *   bulk    as many transfers as wanted, without end, from .1 and .2 in turn, each 1 s after the one before
@@ -14,6 +15,14 @@
  *   video   a chunk of 400 kB from .2 after each second of pause, in one connection
  *   call    50 packets of 200 bytes a second from .3
  *   pings   10 a second to .1
+ *
+ * KINDS are letters that change this:
+ *
+ *   u       an upload without end to .1 after 1 s, and one of 1 MB to .3 after 8 s and 18 s
+ *   f       the file and each second object go to clients 2 and 3, at distances of their own
+ *   r       a player in place of the video: chunks of 1 MB, 4 s of film each, as its buffer of 12 s
+ *           has room; three readers in place of the objects: pages of 20 kB, then four parts of 10
+ *           to 60 kB at once, each in a connection of its own, then a pause of .7 s
  *
  * SEED moves each start by up to 10 ms. It prints a line for each transfer: what, when its request
  * was written, its bytes, and the seconds from then on until the last one. A transfer that has not
@@ -28,9 +37,10 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +117,9 @@ static void *serve(void *argument)
 		if (!strcmp(word, "CLOSE"))
 			break;
 	}
+	/* What is no request is an upload, read to its end. */
+	while (fread(line, 1, sizeof(line), requests) > 0)
+		;
 closed:
 	fclose(requests);
 	return NULL;
@@ -136,33 +149,55 @@ static void *serve_calls(void *argument)
 	return argument;
 }
 
-static void run_server(const char *control)
+static void *listen_at(void *argument)
 {
-	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(PORT) };
-	int yes = 1, listening = socket(AF_INET, SOCK_STREAM, 0);
+	int listening = (int)(intptr_t)argument;
 
-	setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (setsockopt(listening, IPPROTO_TCP, TCP_CONGESTION, control, strlen(control)))
-		fail(control);
-	if (bind(listening, (struct sockaddr *)&here, sizeof(here)) || listen(listening, 200))
-		fail("no port");
-	start_thread(serve_calls, NULL);
 	for (;;) {
 		int client = accept(listening, NULL, NULL);
 
 		if (client >= 0)
 			start_thread(serve, (void *)(intptr_t)client);
 	}
+	return NULL;
+}
+
+static void set_control(int socket, const char *control)
+{
+	if (setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, control, strlen(control)))
+		fail(control);
+}
+
+static void run_server(char *controls)
+{
+	const char *control = NULL;
+
+	start_thread(serve_calls, NULL);
+	for (unsigned server = 1; server <= 3; server++) {
+		struct sockaddr_in here = address_of(server, PORT);
+		int yes = 1, listening = socket(AF_INET, SOCK_STREAM, 0);
+		const char *next = strtok(server == 1 ? controls : NULL, ",");
+
+		control = next ? next : control;
+		setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+		set_control(listening, control);
+		if (bind(listening, (struct sockaddr *)&here, sizeof(here)) || listen(listening, 200))
+			fail("no port");
+		start_thread(listen_at, (void *)(intptr_t)listening);
+	}
+	for (;;)
+		pause();
 }
 
 /* The client */
 
 static double begin, end;
 static unsigned long long seed;
+static const char *control_of_client;
 
 struct transfer {
 	const char *name;
-	unsigned server;
+	unsigned server, client;
 	double start;
 	long long bytes;
 };
@@ -175,12 +210,12 @@ static double draw(void)
 	return (double)(seed >> 11) / (double)(1ull << 53);
 }
 
-static int connect_to(unsigned server)
+static int connect_to(unsigned server, unsigned client)
 {
-	struct sockaddr_in there = address_of(server, PORT);
+	struct sockaddr_in there = address_of(server, PORT), here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000100 + client) };
 	int socket_of_it = socket(AF_INET, SOCK_STREAM, 0);
 
-	if (socket_of_it < 0 || connect(socket_of_it, (struct sockaddr *)&there, sizeof(there)))
+	if (socket_of_it < 0 || bind(socket_of_it, (struct sockaddr *)&here, sizeof(here)) || connect(socket_of_it, (struct sockaddr *)&there, sizeof(there)))
 		fail("no connection");
 	return socket_of_it;
 }
@@ -228,7 +263,7 @@ static void *bulk(void *argument)
 	struct transfer *transfer = argument;
 
 	sleep_until(transfer->start);
-	int socket = connect_to(transfer->server);
+	int socket = connect_to(transfer->server, transfer->client);
 	ask(socket, "GET", -1);
 	long long got = take(socket, -1);
 	print_transfer(transfer->name, transfer->start, -1, got);
@@ -241,7 +276,7 @@ static void *fetch(void *argument)
 	struct transfer *transfer = argument;
 
 	sleep_until(transfer->start);
-	int socket = connect_to(transfer->server);
+	int socket = connect_to(transfer->server, transfer->client);
 	double start = now();
 	ask(socket, "CLOSE", transfer->bytes);
 	long long got = take(socket, transfer->bytes);
@@ -255,13 +290,97 @@ static void *video(void *argument)
 	struct transfer *transfer = argument;
 
 	sleep_until(transfer->start);
-	int socket = connect_to(transfer->server);
+	int socket = connect_to(transfer->server, transfer->client);
 	while (now() < end - 1) {
 		double start = now();
 		ask(socket, "GET", transfer->bytes);
 		print_transfer(transfer->name, start, transfer->bytes, take(socket, transfer->bytes));
 		sleep_until(now() + 1);
 	}
+	close(socket);
+	return NULL;
+}
+
+/* A player asks for the next chunk when its buffer has room for it. */
+static void *player(void *argument)
+{
+	const double chunk = 4, room = 12;
+	struct transfer *transfer = argument;
+
+	sleep_until(transfer->start);
+	int socket = connect_to(transfer->server, transfer->client);
+	double empty_at = now();
+	while (now() < end - 1) {
+		double start = now();
+		ask(socket, "GET", transfer->bytes);
+		print_transfer(transfer->name, start, transfer->bytes, take(socket, transfer->bytes));
+		empty_at = (empty_at > now() ? empty_at : now()) + chunk;
+		sleep_until(empty_at + chunk - room);
+	}
+	close(socket);
+	return NULL;
+}
+
+static void *part(void *argument)
+{
+	fetch(argument);
+	return NULL;
+}
+
+/* A reader fetches a page, then its parts at once, and reads. */
+static void *reader(void *argument)
+{
+	struct transfer *transfer = argument;
+	struct transfer parts[4];
+	pthread_t threads[4];
+
+	for (int page = 0; transfer->start < end - 3; page++) {
+		fetch(transfer);
+		double start = transfer->start;
+		for (int i = 0; i < 4; i++) {
+			parts[i] = (struct transfer) { "web", transfer->server, transfer->client, now(), 10000 + (page * 4 + i) * 7919 % 50000 };
+			if (pthread_create(&threads[i], NULL, part, &parts[i]))
+				fail("no thread");
+		}
+		for (int i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+		print_transfer("page", start, 0, 0);
+		transfer->start = now() + .7;
+	}
+	return NULL;
+}
+
+/* What an upload brought to its end: all of its bytes, or what was acknowledged when the run ended. */
+static void *upload(void *argument)
+{
+	static const char block[1 << 16];
+	struct transfer *transfer = argument;
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+	long long sent = 0;
+
+	sleep_until(transfer->start);
+	int socket = connect_to(transfer->server, transfer->client);
+	set_control(socket, control_of_client);
+	double start = now();
+	while (now() < end && sent != transfer->bytes) {
+		size_t want = transfer->bytes < 0 || transfer->bytes - sent > (long long)sizeof(block) ? sizeof(block) : (size_t)(transfer->bytes - sent);
+		struct timeval wait = { .tv_sec = 0, .tv_usec = 200000 };
+		setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+		ssize_t more = send(socket, sent ? block : "\n", sent ? want : 1, MSG_NOSIGNAL);
+
+		if (more < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			break;
+		sent += more > 0 ? more : 0;
+	}
+	/* All that was written has arrived when it is acknowledged. */
+	for (;;) {
+		getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &len);
+		if (now() >= end || info.tcpi_unacked + info.tcpi_notsent_bytes == 0)
+			break;
+		usleep(2000);
+	}
+	print_transfer(transfer->name, start, transfer->bytes, transfer->bytes < 0 ? (long long)info.tcpi_bytes_acked : sent);
 	close(socket);
 	return NULL;
 }
@@ -312,12 +431,17 @@ static void *pings(void *argument)
 	return NULL;
 }
 
-static void plan(void *(*run)(void *), const char *name, unsigned server, double start, long long bytes)
+static void plan_of(unsigned client, void *(*run)(void *), const char *name, unsigned server, double start, long long bytes)
 {
 	struct transfer *transfer = malloc(sizeof(*transfer));
 
-	*transfer = (struct transfer) { name, server, begin + start + draw() * .01, bytes };
+	*transfer = (struct transfer) { name, server, client, begin + start + draw() * .01, bytes };
 	start_thread(run, transfer);
+}
+
+static void plan(void *(*run)(void *), const char *name, unsigned server, double start, long long bytes)
+{
+	plan_of(1, run, name, server, start, bytes);
 }
 
 /* Sizes spread over a decade and a half, the same in each run: the n-th of a sequence that fills the unit interval. */
@@ -328,8 +452,10 @@ static long long size_of_object(int number)
 	return (long long)(2000 * pow(45, place - floor(place)));
 }
 
-static void run_client(double seconds, unsigned long long number, int bulks)
+static void run_client(double seconds, unsigned long long number, int bulks, const char *kinds)
 {
+	bool has_clients = strchr(kinds, 'f'), reacts = strchr(kinds, 'r');
+
 	seed = 88172645463325252ull + number * 0x9e3779b97f4a7c15ull;
 	for (int i = 0; i < 20; i++)
 		draw();
@@ -339,10 +465,21 @@ static void run_client(double seconds, unsigned long long number, int bulks)
 	for (int i = 0; i < bulks; i++)
 		plan(bulk, "bulk", 1 + i % 2, i, -1);
 	if (seconds > 12)
-		plan(fetch, "file", 3, 10, 3000000);
-	for (int i = 0; 1 + i / 3. < seconds - 2; i++)
-		plan(fetch, "web", 3, 1 + i / 3., size_of_object(i));
-	plan(video, "video", 2, 2, 400000);
+		plan_of(has_clients ? 2 : 1, fetch, "file", 3, 10, 3000000);
+	for (int i = 0; !reacts && 1 + i / 3. < seconds - 2; i++)
+		plan_of(has_clients && i % 2 ? 3 : 1, fetch, "web", 3, 1 + i / 3., size_of_object(i));
+	for (int i = 0; reacts && i < 3; i++)
+		plan(reader, "web", 3, 1 + i / 3., 20000);
+	if (reacts)
+		plan(player, "video", 2, 2, 1000000);
+	else
+		plan(video, "video", 2, 2, 400000);
+	if (strchr(kinds, 'u')) {
+		plan(upload, "upload", 1, 1, -1);
+		plan(upload, "sent", 3, 8, 1000000);
+		if (seconds > 20)
+			plan(upload, "sent", 3, 18, 1000000);
+	}
 	plan(call, "call", 3, .5, 0);
 	plan(pings, "ping", 1, .5, 0);
 	sleep_until(end + .2);
@@ -403,11 +540,13 @@ int main(int count, char **words)
 	signal(SIGPIPE, SIG_IGN);
 	if (count == 3 && !strcmp(words[1], "server"))
 		run_server(words[2]);
-	else if (count == 5 && !strcmp(words[1], "client"))
-		run_client(atof(words[2]), strtoull(words[3], NULL, 10), atoi(words[4]));
+	else if (count == 7 && !strcmp(words[1], "client")) {
+		control_of_client = strtok(words[5], ",");
+		run_client(atof(words[2]), strtoull(words[3], NULL, 10), atoi(words[4]), words[6]);
+	}
 	else if (count == 4 && !strcmp(words[1], "capture"))
 		run_capture(words[2], words[3]);
 	else
-		fail("usage: traffic server CONTROL, client SECONDS SEED BULKS, capture DEVICE FILE");
+		fail("usage: traffic server CONTROL, client SECONDS SEED BULKS CONTROL KINDS, capture DEVICE FILE");
 	return 0;
 }

@@ -3,14 +3,15 @@
  * Two wires between three hosts, as network devices: server - at_server, at_client - client.
  *
  * `at_client` sends one packet at a time at its rate and asks its qdisc for the next one when the
- * last bit is sent, so what stands in front of it is the bottleneck's queue. The other devices take
- * all packets and send them at their rates. A packet comes out at the other end after the delay of
- * its server, by the last byte of the server's address.
+ * last bit is sent, so what stands in front of it is the bottleneck's queue. So does `client` below
+ * SLOW bits per second, for uploads. The other devices take all packets and send them at their rates.
+ * A packet comes out at the other end after the delay of its server between server and router, and
+ * of its client between router and client: by the last byte of the server's or client's address.
  *
  * Each packet that comes out at `at_server` on its way to the client, and each one that leaves at
  * `at_client`, is noted: a read of /proc/wire gives these records, a write is a line of text,
  *
- *   DEVICE RATE DELAY..   bits per second, then nanoseconds for the servers 0 to 7
+ *   DEVICE RATE DELAY..   bits per second, then nanoseconds for the servers or clients 0 to 7
  *   clear                 forgets the records
  *
  * The devices have no header of their own, so lengths are those of IP packets. Made for a machine
@@ -29,6 +30,8 @@
 #include <net/ip.h>
 
 #define SERVERS 8
+/* Below this rate, bits per second, the client's wire has a queue in front of it. */
+#define SLOW 1000000000
 #define MOST_RECORDS (1 << 20)
 /* The qdisc is asked this much later than the end of a packet, at most. */
 #define LATE_NS 40000
@@ -70,6 +73,22 @@ static unsigned int server_of(const struct iphdr *ip)
 	u32 source = ntohl(ip->saddr), destination = ntohl(ip->daddr);
 
 	return ((source >> 8 & 255) == 2 ? source : destination) & (SERVERS - 1);
+}
+
+/* The way of a packet: of its server, or of its client, the last byte of whose address tells it. */
+static unsigned int way_of(const struct wire *wire, const struct iphdr *ip)
+{
+	u32 source = ntohl(ip->saddr), destination = ntohl(ip->daddr);
+
+	if (wire->place == SERVER || wire->place == AT_SERVER)
+		return server_of(ip);
+	return ((source >> 8 & 255) == 1 ? source : destination) & (SERVERS - 1);
+}
+
+/* Whether packets wait in the qdisc in front of this wire. */
+static bool has_queue(const struct wire *wire)
+{
+	return wire->place == AT_CLIENT || (wire->place == CLIENT && wire->rate < SLOW);
 }
 
 static void note(const struct sk_buff *skb, u64 at, u32 waited, bool is_sent)
@@ -139,7 +158,7 @@ static enum hrtimer_restart wire_is_free(struct hrtimer *timer)
 static netdev_tx_t wire_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct wire *wire = netdev_priv(dev);
-	struct way *way = &wire->ways[server_of(ip_hdr(skb))];
+	struct way *way = &wire->ways[way_of(wire, ip_hdr(skb))];
 	u64 now = ktime_get_ns();
 	/* The wire goes on without a gap: what follows a packet starts at its end, and not when the timer came. */
 	u64 start = now >= wire->free_at && now - wire->free_at >= LATE_NS ? now : wire->free_at;
@@ -164,7 +183,7 @@ static netdev_tx_t wire_xmit(struct sk_buff *skb, struct net_device *dev)
 	spin_unlock_irqrestore(&way->packets.lock, flags);
 	if (was_empty)
 		hrtimer_start(&way->timer, ns_to_ktime(*due_of(skb)), HRTIMER_MODE_ABS);
-	if (wire->place == AT_CLIENT) {
+	if (has_queue(wire)) {
 		netif_stop_queue(dev);
 		hrtimer_start(&wire->timer, ns_to_ktime(wire->free_at), HRTIMER_MODE_ABS);
 	}
