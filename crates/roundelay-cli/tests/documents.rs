@@ -90,8 +90,35 @@ fn test_names(text: &str) -> impl Iterator<Item = &str> {
     text.split('`')
         .skip(1)
         .step_by(2)
-        .map(|word| word.rsplit("::").next().unwrap_or_default())
+        .map(last_name)
         .filter(is_name)
+}
+
+/// Every promise of SECURITY.md has its tests: a function, or all of a module where the name ends
+/// with `::`.
+#[test]
+fn tests_that_promises_name_are_there() {
+    let mut code = String::new();
+    sources(&root().join("crates"), &mut code);
+    let text = fs::read_to_string(root().join("SECURITY.md")).expect("the promises");
+    let quoted = text.split('`').skip(1).step_by(2);
+    let (mut count, mut missing) = (0, Vec::new());
+    for word in quoted.filter(|word| word.contains("::")) {
+        count += 1;
+        let is_there = match word.strip_suffix("::") {
+            Some(module) => code.contains(&format!("mod {};", last_name(module))),
+            None => code.contains(&format!("fn {}(", last_name(word))),
+        };
+        if !is_there {
+            missing.push(word);
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(count > 30, "only {count} names were found");
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or_default()
 }
 
 /// Every test named in the documents exists.

@@ -510,7 +510,7 @@ fn a_shaper_below_the_link_is_told_with_the_fair_rate() {
     assert!(
         told.contains(
             "These shape to less than the others carry: cake bandwidth 4mbit. The others look \
-             better for that alone. With --rate 4mbit none has more."
+             better for that alone. With --rate 4mbit all carry the same."
         ),
         "{told}"
     );

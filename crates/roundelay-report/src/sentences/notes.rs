@@ -443,7 +443,7 @@ fn shapes_to_less(shaped: &[(String, Rate)]) -> String {
     }
     format!(
         "These shape to less than the others carry: {}. The others look better for that alone. \
-         With --rate {least} none has more.",
+         With --rate {least} all carry the same.",
         names.join(", ")
     )
 }
