@@ -236,7 +236,7 @@ impl Extremes {
 
 /// Transmission time of the capture's longest packet, seconds.
 fn longest_transmission(comparison: &Comparison) -> f64 {
-    comparison.capture.longest_packet as f64 * 8.0 / comparison.link_rate as f64
+    comparison.capture.longest_packet as f64 * 8.0 / comparison.reference_rate as f64
 }
 
 fn fit(standings: &[Standing]) -> Vec<usize> {

@@ -117,6 +117,13 @@ pub enum Note {
     WithoutWeights(Vec<&'static str>),
     /// These disciplines have nothing to order by, because all packets lack this field.
     WithoutField(Obstacle, BTreeSet<&'static str>),
+    /// What a tree lacks of the script that it was made from.
+    Reserve {
+        /// The tree.
+        tree: String,
+        /// In sentences.
+        reserves: Vec<String>,
+    },
     /// Leaves of a tree whose rules match no flow.
     IdleLeaves {
         /// The tree.
@@ -233,6 +240,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(idle_rules(comparison, options));
     notes.extend(without_weights(options));
     notes.extend(without_field(comparison, options));
+    notes.extend(reserves(options));
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
@@ -332,7 +340,7 @@ fn of_reaction(reaction: &Reaction) -> Vec<Note> {
 /// The plateau, if the capture was probably taken behind the bottleneck.
 pub(crate) fn plateau(comparison: &Comparison) -> Option<PlateauRate> {
     let plateau = comparison.observed.plateau?;
-    let part_of_link = plateau.rate / comparison.link_rate as f64;
+    let part_of_link = plateau.rate / comparison.reference_rate as f64;
     BEHIND.contains(&part_of_link).then_some(plateau)
 }
 
@@ -590,6 +598,19 @@ fn without_field(comparison: &Comparison, options: &Options) -> Vec<Note> {
 pub(crate) fn all_specs(options: &Options) -> impl Iterator<Item = &QueueSpec> {
     let leaves = options.trees.iter().flat_map(TreeFile::leaves);
     options.specs.iter().chain(leaves)
+}
+
+fn reserves(options: &Options) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for tree in &options.trees {
+        if !tree.reserves().is_empty() {
+            notes.push(Note::Reserve {
+                tree: tree.name().to_owned(),
+                reserves: tree.reserves().to_vec(),
+            });
+        }
+    }
+    notes
 }
 
 fn idle_leaves(comparison: &Comparison, options: &Options) -> Vec<Note> {

@@ -130,6 +130,11 @@ impl Bottleneck {
         self.lines[way.index()].rate()
     }
 
+    /// Time of a full packet at the smallest rate that shapes all packets of a direction.
+    pub(crate) const fn full_packet(&self, way: Way) -> Duration {
+        self.lines[way.index()].full_packet()
+    }
+
     /// The file that holds a direction's link trace, while the link follows one.
     pub fn trace(&self, way: Way) -> Option<&str> {
         self.lines[way.index()].trace_name()

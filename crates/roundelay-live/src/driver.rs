@@ -112,6 +112,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
             way,
             queue: bottleneck.queue(way).to_owned(),
             rate: bottleneck.rate(way),
+            full_packet: bottleneck.full_packet(way),
             trace: bottleneck.trace(way).map(str::to_owned),
             books: bottleneck.books(way),
             lost_outside,

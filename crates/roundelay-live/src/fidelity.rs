@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use roundelay::{DropReason, Rate};
+use roundelay::{DropReason, Duration, Rate};
 use roundelay_metrics::Delays;
 use roundelay_metrics::units::{counted, seconds};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::books::{Books, LostOutside};
 use crate::kinds::KindFigures;
-use crate::meter::{FULL_PACKET, Punctuality};
+use crate::meter::Punctuality;
 use crate::quantiles::quantiles;
 use crate::samples::FlowFigures;
 use crate::settings::Way;
@@ -79,7 +79,7 @@ pub struct WayFidelity {
     /// Frames that have left, or should have.
     pub due: u64,
     /// Those that left late by the time of a full packet or more, at the link's rate when they
-    /// were sent.
+    /// were sent, or at the rate to which the queue shapes.
     pub late_frames: u64,
     /// Those that were due for long when the run ended, and that the interface had not taken.
     pub stuck: u64,
@@ -91,7 +91,8 @@ pub struct WayFidelity {
     pub unseen: u64,
     /// The longest such time, seconds.
     pub unseen_most: f64,
-    /// Time of a full packet on the link at the end of the run, seconds.
+    /// Time of a full packet at the end of the run, seconds: on the link, or at the rate to which
+    /// the queue shapes all packets.
     pub full_packet: f64,
 }
 
@@ -109,6 +110,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) way: Way,
     pub(crate) queue: String,
     pub(crate) rate: Rate,
+    pub(crate) full_packet: Duration,
     pub(crate) trace: Option<String>,
     pub(crate) books: &'a Books,
     pub(crate) lost_outside: LostOutside,
@@ -140,7 +142,7 @@ impl WayFidelity {
             unstamped: measured.punctuality.unstamped,
             unseen: measured.punctuality.unseen,
             unseen_most: measured.punctuality.unseen_most.as_secs_f64(),
-            full_packet: measured.rate.time_of(FULL_PACKET).as_secs_f64(),
+            full_packet: measured.full_packet.as_secs_f64(),
         }
     }
 
@@ -432,9 +434,8 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
-    use roundelay::Duration;
-
     use super::*;
+    use crate::meter::FULL_PACKET;
 
     fn way(way: Way, late: Duration) -> WayFidelity {
         let rate: Rate = "1mbit".parse().unwrap();
@@ -453,6 +454,7 @@ mod tests {
             way,
             queue: "fifo".to_owned(),
             rate,
+            full_packet: rate.time_of(FULL_PACKET),
             trace: None,
             books: &books,
             lost_outside: LostOutside::default(),

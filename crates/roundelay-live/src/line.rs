@@ -231,6 +231,7 @@ impl Line {
         own.check_wire()?;
         let queue = own.queue.queue()?;
         let port = port_of(&queue, own.rate()?, settings.seed)?;
+        let shaped = queue.reference_rate(port.rate());
         let flows = (settings.flow_by()?, settings.max_flows as usize);
         let rules = settings.weights.rules()?;
         let layer = settings.link.layer()?;
@@ -242,7 +243,7 @@ impl Line {
             seed: settings.seed,
             snap: settings.snap as usize,
             queue: own.queue.to_string(),
-            full_packet: port.rate().time_of(FULL_PACKET),
+            full_packet: shaped.time_of(FULL_PACKET),
             port,
             trace: settings.trace(way)?,
             trace_name: own.trace.as_ref().map(|(name, _)| name.clone()),
@@ -262,6 +263,11 @@ impl Line {
     /// The link's rate.
     pub(crate) const fn rate(&self) -> roundelay::Rate {
         self.port.rate()
+    }
+
+    /// Time of a full packet at the smallest rate that shapes all packets.
+    pub(crate) const fn full_packet(&self) -> Duration {
+        self.full_packet
     }
 
     /// The name of the link's trace, while the link follows it.
@@ -378,7 +384,8 @@ impl Line {
                 let rate = rate(*bits)?;
                 journal.changed(self.way, at, change);
                 self.port.set_rate(rate);
-                self.full_packet = rate.time_of(FULL_PACKET);
+                let shaped = self.feed.queue().reference_rate(rate);
+                self.full_packet = shaped.time_of(FULL_PACKET);
                 // From now on the link has a rate.
                 (self.trace, self.trace_name) = (None, None);
             }
@@ -396,12 +403,14 @@ impl Line {
             Change::Queue(text) => {
                 let queue = text.queue()?;
                 let mut port = port_of(&queue, self.port.rate(), self.seed)?;
+                let shaped = queue.reference_rate(port.rate());
                 port.take_over(self.port.free_at());
                 self.feed
                     .set_queue(queue, port.scheduler_mut())
                     .map_err(failed)?;
                 journal.changed(self.way, at, change);
                 self.queue = text.to_string();
+                self.full_packet = shaped.time_of(FULL_PACKET);
                 let waiting = self.replace(port, slots);
                 for slot in waiting {
                     if let Some(sorted) = slots.content(slot).sorted {

@@ -57,6 +57,8 @@ struct Whole<'a> {
     version: &'static str,
     capture: Capture<'a>,
     link_rate: u64,
+    /// The smallest rate that shapes all packets, bits per second: the link's, or a shaper's.
+    reference_rate: u64,
     seed: u64,
     flows: &'a [FlowSummary],
     charted: &'a [usize],
@@ -211,6 +213,7 @@ impl Serialize for Advised {
                 notes: &self.notes,
             },
             link_rate: comparison.link_rate,
+            reference_rate: comparison.reference_rate,
             seed: comparison.seed,
             flows: &comparison.flows,
             charted: &comparison.charted,

@@ -106,11 +106,15 @@ fn headline(advised: &Advised) -> Section {
         clean(&capture.flow_by),
         seconds(capture.seconds)
     );
-    let load = format!(
+    let mut load = format!(
         "Offered {}, {share} of a link of {}.",
         rate(offered),
         rate(comparison.link_rate as f64)
     );
+    if comparison.reference_rate < comparison.link_rate {
+        let shaped = rate(comparison.reference_rate as f64);
+        load += &format!(" Shapers let {shaped} through, by which flows are light or bulk.");
+    }
     document::headline(&capture.name, format!("{facts} {load}"), &advised.notes)
 }
 

@@ -518,6 +518,7 @@ fn json_has_the_fields_of_the_comparison_in_their_order() {
         "version",
         "capture",
         "link_rate",
+        "reference_rate",
         "seed",
         "flows",
         "charted",

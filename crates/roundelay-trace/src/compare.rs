@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
-use roundelay::{ConfigError, LinkLayer, QueueSpec, Rate};
+use roundelay::{ConfigError, LinkLayer, QueueSpec};
 
 use crate::ahead::Ahead;
 use crate::arrival::Reader;
@@ -26,7 +26,7 @@ use crate::kind::Kind;
 use crate::lane::{Lane, Link, Sorts};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::observed::Observed;
-use crate::offered::{Event, Offered};
+use crate::offered::{Event, Offered, OfferedFlow};
 use crate::sink::PacketSink;
 use crate::stop::Stop;
 use crate::survey::survey;
@@ -264,7 +264,7 @@ fn conclude(
     options: &Options,
     stop: &Stop,
 ) -> Result<Comparison, CompareError> {
-    let flows = summarise_flows(offered, options.rate);
+    let flows = summarise_flows(offered);
     let charted = choose_charted(&flows);
     // Costs come first, so that a stop during their measurement leaves no file of packets.
     let costs = measure_costs(offered, sample, known, options, stop)?;
@@ -274,6 +274,7 @@ fn conclude(
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(offered, options),
         link_rate: options.rate.bits_per_second(),
+        reference_rate: reference_rate(offered, options),
         seed: options.seed,
         disciplines: Vec::new(),
         observed: Observed::of(offered, options),
@@ -292,6 +293,12 @@ fn conclude(
         comparison.other_seeds.push(other);
     }
     Ok(comparison)
+}
+
+/// The smallest rate that shapes all packets, in bits per second.
+fn reference_rate(offered: &Offered, options: &Options) -> u64 {
+    let rates = offered.flows().iter().map(OfferedFlow::reference);
+    rates.max().unwrap_or(options.rate).bits_per_second()
 }
 
 /// What another seed gives: these results, and those of disciplines that read no seed.
@@ -362,7 +369,7 @@ fn measure_costs(
     cost::measure(&subjects, sample, known, options, || go_on(stop))
 }
 
-fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
+fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
     let duration = offered.arrivals().seconds();
     // A capture that lasts no time has no rates.
     let rate = |bytes: f64| {
@@ -377,7 +384,7 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     // One text serves all labels, because a growing text is copied several times.
     let mut label = String::new();
     for (number, flow) in offered.flows().iter().enumerate() {
-        let demand = flow.demand(link);
+        let demand = flow.demand();
         label.clear();
         write!(label, "{}", known[number]).expect("a text takes what fits into memory");
         summaries.push(FlowSummary {
@@ -489,7 +496,7 @@ mod tests {
             events.append(&mut block);
         }
         let summary = summarise_capture(&offered, options);
-        let flows = summarise_flows(&offered, options.rate);
+        let flows = summarise_flows(&offered);
         let observed = Observed::of(&offered, options);
         let read = offered.progress(2).read;
         let said = format!("{events:?} {summary:?} {flows:?} {observed:?} {read}");

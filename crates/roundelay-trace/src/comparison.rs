@@ -21,6 +21,9 @@ pub struct Comparison {
     pub capture: CaptureSummary,
     /// The link's rate, bits per second.
     pub link_rate: u64,
+    /// The smallest rate that shapes all packets, bits per second: the link's, or that of a shaper in
+    /// a discipline or tree. Light and bulk refer to it, or to a smaller one that shapes the flow.
+    pub reference_rate: u64,
     /// The seed of all random numbers and hashes.
     pub seed: u64,
     /// Every flow, in order of first appearance.

@@ -10,7 +10,7 @@ use std::error::Error;
 use roundelay::schedulers::{AnyArena, AnyDiscipline, Discipline as _};
 use roundelay::{
     ConfigError, Control, Ecn, FlowConfig, FlowId, Instant, Limit, LinkLayer, Packet, QueueSpec,
-    tree,
+    Rate, tree,
 };
 
 use crate::arrival::lengths;
@@ -19,6 +19,7 @@ use crate::classifier::{Classifier, Flow, FlowBy, flow_headers};
 use crate::headers::{TCP, parse};
 use crate::hosts::HostNumbers;
 use crate::presence::Presence;
+use crate::shaped::{own_rate, rate_of_tree};
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker, Offer, RuleIndex, reads_sizes};
 use crate::weights::{WeightRule, WeightRules};
@@ -46,6 +47,14 @@ impl Queue {
         match self {
             Self::Discipline(spec) => spec.limit_or_default(),
             Self::Tree(_) => tree::Config::DEFAULT_LIMIT,
+        }
+    }
+
+    /// The smallest rate that shapes all packets: the link's, or that of a shaper in the queue.
+    pub fn reference_rate(&self, link: Rate) -> Rate {
+        match self {
+            Self::Discipline(spec) => own_rate(spec).map_or(link, |rate| rate.min(link)),
+            Self::Tree(tree) => rate_of_tree(tree, link),
         }
     }
 

@@ -38,6 +38,7 @@ mod plateau;
 mod presence;
 pub mod reaction;
 mod selection;
+mod shaped;
 mod sink;
 mod span;
 mod stop;

@@ -133,7 +133,7 @@ impl Observed {
             oddities: arrivals.oddities(),
             tunnels: parts_in_tunnels(offered),
             plateau: offered.plateau().rate(),
-            possible_calls: possible_calls(offered, options),
+            possible_calls: possible_calls(offered),
             others: other_flows(offered),
             idle_rules: idle_rules(offered, &options.weights),
             idle_leaves: idle_leaves(offered, options),
@@ -187,10 +187,10 @@ fn seconds_after(start: i64, time: i64) -> f64 {
 }
 
 /// Flows that count as bulk, as each asks for more than its fair share, and may be calls.
-fn possible_calls(offered: &Offered, options: &Options) -> usize {
+fn possible_calls(offered: &Offered) -> usize {
     let mut count = 0;
     for (flow, offer) in offered.known_flows() {
-        let demand = offer.demand(options.rate);
+        let demand = offer.demand();
         count += usize::from(Kind::may_be_call(
             flow,
             demand,

@@ -15,6 +15,7 @@ use crate::error::CaptureError;
 use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
+use crate::shaped::{Shaper, Shapers};
 use crate::urgency::{Carried, Known, Offer, RuleIndex};
 use crate::weights::{WeightRule, WeightRules};
 
@@ -69,6 +70,24 @@ pub(crate) struct OfferedFlow {
     backlogs: Backlogs,
     /// TCP segments without data and SYN.
     bare: u64,
+    /// The smallest rate that shapes the flow.
+    reference: Rate,
+    place: Place,
+}
+
+/// A flow's number in the ideal server of its shaper.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    server: u32,
+    flow: FlowId,
+}
+
+/// An ideal server with an unlimited buffer, for all flows of one shaper. It shows which flows ask
+/// for more than a fair share.
+struct Ideal {
+    shaper: Shaper,
+    gps: GpsServer<f64>,
+    flows: u32,
 }
 
 /// A longer pause says nothing about what a flow asks of a link while it sends. A call that is
@@ -79,7 +98,7 @@ const BARE: f64 = 0.99;
 
 impl OfferedFlow {
     /// A flow before its first packet.
-    pub(crate) const fn idle(config: FlowConfig) -> Self {
+    const fn idle(config: FlowConfig, reference: Rate, place: Place) -> Self {
         Self {
             config,
             rule: RuleIndex::NONE,
@@ -90,17 +109,24 @@ impl OfferedFlow {
             active: Duration::ZERO,
             backlogs: Backlogs::NONE,
             bare: 0,
+            reference,
+            place,
         }
     }
 
-    /// What the flow demands from a link.
-    pub(crate) fn demand(&self, link: Rate) -> Demand {
+    /// What the flow demands from the shaper or link that it has to pass.
+    pub(crate) fn demand(&self) -> Demand {
         Demand::of(
             self.backlogs,
             (self.packets, self.bytes),
             self.active.as_secs_f64(),
-            link.bits_per_second() as f64,
+            self.reference.bits_per_second() as f64,
         )
+    }
+
+    /// The smallest rate that shapes the flow.
+    pub(crate) const fn reference(&self) -> Rate {
+        self.reference
     }
 
     /// Whether nearly all packets are bare acknowledgements.
@@ -128,9 +154,9 @@ pub(crate) struct Offered {
     arrivals: Arrivals,
     weights: WeightRules,
     flows: Vec<OfferedFlow>,
-    /// An ideal server with an unlimited buffer. It shows which flows ask for more than a fair
-    /// share.
-    gps: GpsServer<f64>,
+    shapers: Shapers,
+    /// One for each shaper met so far.
+    ideals: Vec<Ideal>,
     presence: Presence,
     plateau: Plateau,
     packets: u64,
@@ -146,7 +172,8 @@ impl Offered {
             arrivals,
             weights,
             flows: Vec::new(),
-            gps: GpsServer::new(options.rate),
+            shapers: Shapers::of(options),
+            ideals: Vec::new(),
             presence: Presence::default(),
             plateau: Plateau::new(options.rate),
             packets: 0,
@@ -218,7 +245,10 @@ impl Offered {
     /// Asks for the memory of a flow whose packet arrives soon.
     fn prefetch(&self, flow: FlowId) {
         prefetch(&self.flows, flow.index());
-        self.gps.prefetch(flow);
+        // With several servers the flow's number in its own lies in a record not yet here.
+        if let [ideal] = self.ideals.as_slice() {
+            ideal.gps.prefetch(flow);
+        }
         self.presence.prefetch(flow);
     }
 
@@ -232,17 +262,20 @@ impl Offered {
             let weight = self.weights.weight(headers);
             let rule = RuleIndex::of(self.weights.rule_index(headers));
             let config = self.presence.meet(weight, at);
-            self.gps.set_weight(flow, weight);
+            let shaper = self.shapers.shaper(headers);
+            let place = self.place(shaper, weight);
             self.flows.push(OfferedFlow {
                 rule,
                 first: at,
                 last: at,
-                ..OfferedFlow::idle(config)
+                ..OfferedFlow::idle(config, shaper.rate, place)
             });
         }
-        self.gps.arrive(at, flow, len.into());
         let known = &mut self.flows[flow.index()];
-        known.backlogs.count(self.gps.backlog(flow));
+        let Place { server, flow: id } = known.place;
+        let gps = &mut self.ideals[server as usize].gps;
+        gps.arrive(at, id, len.into());
+        known.backlogs.count(gps.backlog(id));
         known.packets += 1;
         known.bytes += u64::from(len);
         let pause = at.since(known.last).min(LONGEST_PAUSE);
@@ -255,6 +288,27 @@ impl Offered {
                 flow,
                 kind: EventKind::Join(config, known.rule),
             });
+        }
+    }
+
+    /// A place for the next flow in the ideal server of its shaper.
+    fn place(&mut self, shaper: Shaper, weight: u32) -> Place {
+        let known = self.ideals.iter().position(|ideal| ideal.shaper == shaper);
+        let server = known.unwrap_or(self.ideals.len());
+        if known.is_none() {
+            self.ideals.push(Ideal {
+                shaper,
+                gps: GpsServer::new(shaper.rate),
+                flows: 0,
+            });
+        }
+        let ideal = &mut self.ideals[server];
+        let flow = FlowId(ideal.flows);
+        ideal.flows += 1;
+        ideal.gps.set_weight(flow, weight);
+        Place {
+            server: server as u32,
+            flow,
         }
     }
 
@@ -311,7 +365,8 @@ impl Offered {
 
     /// How many of the flow's bytes the ideal server sent until the last packet arrived.
     pub(crate) fn fair_bytes(&self, flow: usize) -> f64 {
-        self.gps.served(FlowId(flow as u32))
+        let Place { server, flow } = self.flows[flow].place;
+        self.ideals[server as usize].gps.served(flow)
     }
 
     pub(crate) const fn plateau(&self) -> &Plateau {

@@ -40,6 +40,7 @@ pub fn conclude(
         version: replay.version,
         capture: replay.capture.clone(),
         link_rate: replay.link_rate,
+        reference_rate: replay.reference_rate,
         seed: replay.seed,
         charted: choose_charted(&flows),
         disciplines: Vec::new(),

@@ -26,7 +26,16 @@
 //! `cburst`, `prio`, `quantum`. Below one of `hfsc` they have curves: `rt`, `ls`, `sc`, `ul`.
 //!
 //! Rules have the syntax of weight rules and are tried in file order. The first match decides, and
-//! a flow without a match goes to the default leaf.
+//! a flow without a match goes to the default leaf. Where rules of several leaves alternate, they
+//! stand in one list, which is tried before all `flows`:
+//!
+//! ```toml
+//! [[rule]]
+//! match = "dst 10.0.1.5"
+//! leaf = "calls"
+//! ```
+//!
+//! `reserve` lists what the tree lacks of the script that it was made from, for the verdict's notes.
 
 use std::collections::BTreeSet;
 
@@ -50,6 +59,7 @@ pub struct TreeFile {
     config: Config,
     rules: Vec<(WeightRule, String)>,
     default_leaf: String,
+    reserves: Vec<String>,
 }
 
 /// A file as the user wrote it.
@@ -59,6 +69,18 @@ struct WrittenTree {
     name: Option<String>,
     #[serde(default, deserialize_with = "tables")]
     node: Vec<FileNode>,
+    #[serde(default, deserialize_with = "tables")]
+    rule: Vec<FileRule>,
+    #[serde(default)]
+    reserve: Vec<String>,
+}
+
+/// A rule in the order of all.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRule {
+    r#match: Text,
+    leaf: Text,
 }
 
 /// A node as the user wrote it.
@@ -116,23 +138,25 @@ impl TreeFile {
         table: Spanned<DeTable<'a>>,
     ) -> Result<Self, Fault> {
         let whole = table.span();
-        let WrittenTree { name, node } = reader.take(table)?;
-        Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(|(span, fault)| {
+        let written: WrittenTree = reader.take(table)?;
+        Self::plant(stem, &written).map_err(|(span, fault)| {
             // A fault in the whole table has no location inside it.
             let span = if span.is_empty() { whole } else { span };
             reader.fault((span, fault))
         })
     }
 
-    fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Located> {
+    fn plant(stem: &str, written: &WrittenTree) -> Result<Self, Located> {
+        let nodes = &written.node;
         let order = from_the_root(nodes)?;
         let parents: BTreeSet<&str> = nodes.iter().filter_map(FileNode::parent).collect();
         let root = order[0];
         let mut tree = Self {
-            name,
+            name: written.name.clone().unwrap_or_else(|| stem.to_owned()),
             config: Config::new(root.node(None)?).map_err(|error| root.fault(error))?,
             rules: Vec::new(),
             default_leaf: String::new(),
+            reserves: written.reserve.clone(),
         };
         for node in &order[1..] {
             let parent = node.parent().unwrap_or_default();
@@ -144,6 +168,9 @@ impl TreeFile {
                 tree.config.add_leaf(parent, made)
             };
             added.map_err(|error| node.fault(error))?;
+        }
+        for rule in &written.rule {
+            tree.add_rule(rule, nodes, &parents)?;
         }
         for node in nodes {
             let is_leaf = !parents.contains(node.name()) && node.parent.is_some();
@@ -158,6 +185,27 @@ impl TreeFile {
             return Err((root.name.span(), fault));
         }
         Ok(tree)
+    }
+
+    /// Adds a rule of the list.
+    fn add_rule(
+        &mut self,
+        rule: &FileRule,
+        nodes: &[FileNode],
+        parents: &BTreeSet<&str>,
+    ) -> Result<(), Located> {
+        let leaf = rule.leaf.get_ref();
+        let mut leaves = nodes
+            .iter()
+            .filter(|node| node.parent.is_some() && !parents.contains(node.name()));
+        if !leaves.any(|node| node.name() == leaf) {
+            let fault = Fault::new(format!("no leaf is called '{leaf}'"));
+            return Err((rule.leaf.span(), fault.with_given(leaf)));
+        }
+        let matching = WeightRule::matching(rule.r#match.get_ref())
+            .map_err(|error| (rule.r#match.span(), error.into()))?;
+        self.rules.push((matching, leaf.clone()));
+        Ok(())
     }
 
     /// Adds a node's rules and its default flag.
@@ -228,6 +276,11 @@ impl TreeFile {
     /// The rules in the order in which they are tried, each with the leaf that its flows go to.
     pub fn rules(&self) -> impl Iterator<Item = (&WeightRule, &str)> {
         self.rules.iter().map(|(rule, leaf)| (rule, leaf.as_str()))
+    }
+
+    /// What the tree lacks of the script that it was made from, each in a sentence.
+    pub fn reserves(&self) -> &[String] {
+        &self.reserves
     }
 
     /// The leaf for flows that no rule matches.

@@ -733,3 +733,41 @@ fn trees_of_one_name_are_numbered() {
     let names: Vec<&str> = trees.iter().map(TreeFile::name).collect();
     assert_eq!(names, ["eth0 (1)", "wan", "eth0 (2)", "eth0 (3)"]);
 }
+
+/// Flows of the example capture, each with what it counts as and its fair share.
+fn judged(trees: Vec<TreeFile>, specs: &[&str], rate: &str) -> (u64, Vec<(String, bool, f64)>) {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let path = format!("{folder}/../../examples/captures/home-downlink.pcap");
+    let capture = Capture::open(path.as_ref()).unwrap();
+    let comparison = run(capture, trees, specs, rate);
+    let mut flows = Vec::new();
+    for flow in comparison.flows {
+        flows.push((format!("{:?}", flow.kind), flow.light, flow.fair_rate));
+    }
+    (comparison.reference_rate, flows)
+}
+
+/// Regression: behind a shaper of 5 Mbit/s on a link of 1 Gbit/s every flow was light.
+#[test]
+fn light_and_bulk_and_fair_shares_refer_to_the_smallest_rate_that_shapes_a_packet() {
+    let shaper = |rate: &str| {
+        tree_of(&format!(
+            "[[node]]\nname = \"1:\"\ndiscipline = \"htb\"\n[[node]]\nname = \"1:1\"\nparent = \
+             \"1:\"\ndiscipline = \"sfq\"\nrate = \"{rate}\"\ndefault = true\n"
+        ))
+        .unwrap()
+    };
+    let link = judged(Vec::new(), &["fifo"], "5mbit");
+    assert!(link.1.iter().any(|(_, light, _)| !light));
+    let in_the_tree = judged(vec![shaper("5mbit"), shaper("6mbit")], &[], "1gbit");
+    assert_eq!(in_the_tree, link);
+    for spec in [
+        "cake bandwidth 5mbit",
+        "tbf rate 5mbit burst 10kb latency 50ms",
+    ] {
+        assert_eq!(judged(Vec::new(), &[spec], "1gbit"), link, "{spec}");
+    }
+    let unshaped = judged(Vec::new(), &["fifo"], "1gbit");
+    assert!(unshaped.1.iter().all(|(_, light, _)| *light));
+    assert_eq!(judged(vec![shaper("2gbit")], &[], "1gbit"), unshaped);
+}

@@ -27,6 +27,9 @@ pub(crate) struct Report {
     /// A tree gives the flows their service, so weights and shares do not matter.
     #[serde(skip)]
     has_tree: bool,
+    /// What the tree lacks of the script that it was made from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reserves: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -292,6 +295,7 @@ impl Report {
             disciplines: reports,
             without_bucket: plan.flow_without_bucket.clone(),
             has_tree: false,
+            reserves: Vec::new(),
         })
     }
 
@@ -322,6 +326,7 @@ impl Report {
             }],
             without_bucket: plan.flow_without_bucket.clone(),
             has_tree: true,
+            reserves: tree.reserves().to_vec(),
         })
     }
 
@@ -364,6 +369,10 @@ impl Report {
                 };
                 self.write_bucket_hint(&mut text, discipline);
             }
+        }
+        if !self.reserves.is_empty() {
+            let reserves = clean(&self.reserves.join("; "));
+            let _ = writeln!(text, "\nThe tree is not all of its script: {reserves}.");
         }
         if sources {
             for discipline in &self.disciplines {

@@ -96,6 +96,7 @@ __all__ = [
     "Transport",
     "Tree",
     "TreeNode",
+    "TreeRule",
     "Urgency",
     "Variant",
     "Video",
@@ -365,15 +366,29 @@ class TreeNode(Table):
 
 
 @dataclass(kw_only=True)
+class TreeRule(Table):
+    """A rule that says which leaf gets a flow."""
+
+    #: The flows, as in "dscp ef".
+    match: str
+    #: The leaf.
+    leaf: str
+
+
+@dataclass(kw_only=True)
 class Tree(Table):
     """A ``[trees.NAME]`` for the schema: same keys as in files."""
 
-    _nested: ClassVar[dict[str, Any]] = {"node": TreeNode}
+    _nested: ClassVar[dict[str, Any]] = {"node": TreeNode, "rule": TreeRule}
 
     #: Classes and leaves; the node without a parent is the root.
     node: Sequence[TreeNode]
     #: Name in results. Left out: the table's name.
     name: str | None = None
+    #: Rules in one order over all leaves, tried before the leaves' flows.
+    rule: Sequence[TreeRule] | None = None
+    #: What the tree lacks of the script that it was made from.
+    reserve: Sequence[str] | None = None
 
 
 #: Length of a link in route computation. Every link counts at least 1, so no route has a loop.

@@ -249,6 +249,7 @@ fn comparison() -> Comparison {
             flow_by: "5tuple".to_owned(),
         },
         link_rate: LINK_RATE,
+        reference_rate: LINK_RATE,
         seed: 1,
         disciplines: SKETCHES
             .iter()

@@ -164,6 +164,11 @@ pub(super) fn sentence(note: &Note) -> String {
             what_is_missing(*missing),
             Vec::from_iter(names.iter().copied()).join(", ")
         ),
+        Note::Reserve { tree, reserves } => format!(
+            "Tree {} is not all of its script, which the verdict cannot take into account: {}.",
+            tree,
+            reserves.join("; ")
+        ),
         Note::IdleLeaves { tree, leaves } => format!(
             "Leaves of tree {tree} whose rules match no flow of this capture: {}.",
             leaves.join(", ")

@@ -23,6 +23,7 @@ impl Scenario {
     /// after the end of the run.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.of_file();
+        notes.extend(self.of_trees());
         notes.extend(self.of_rates());
         notes.extend(self.notes_on_headers());
         notes.extend(Queues::of(self).unread(self));
@@ -76,6 +77,26 @@ impl Scenario {
         let mut notes = notes.clone();
         if self.topology.network.routing().metric != Metric::Cost {
             notes.extend(costs.clone());
+        }
+        notes
+    }
+
+    /// What trees lack of the scripts that they were made from.
+    fn of_trees(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for link in self.topology.network.links() {
+            let Some(tree) = link
+                .tree
+                .as_ref()
+                .filter(|tree| !tree.reserves().is_empty())
+            else {
+                continue;
+            };
+            let reserves = tree.reserves().join("; ");
+            let note = format!("Tree {} is not all of its script: {reserves}.", tree.name());
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
         notes
     }

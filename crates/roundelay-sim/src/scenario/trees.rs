@@ -23,6 +23,23 @@ pub(super) struct TreeTable {
     name: Option<String>,
     /// Classes and leaves; the node without a parent is the root.
     node: Vec<TreeNode>,
+    /// Rules in one order over all leaves, tried before the leaves' flows.
+    #[serde(default)]
+    rule: Vec<TreeRule>,
+    /// What the tree lacks of the script that it was made from.
+    #[serde(default)]
+    reserve: Vec<String>,
+}
+
+/// A rule that says which leaf gets a flow.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the schema is made from it")]
+struct TreeRule {
+    /// The flows, as in "dscp ef".
+    r#match: String,
+    /// The leaf.
+    leaf: String,
 }
 
 /// A node of a tree.

@@ -33,7 +33,7 @@ impl Reference {
             known.insert(flow.label.as_str(), flow);
         }
         let seconds = replay.capture.seconds;
-        let link = replay.link_rate as f64;
+        let link = replay.reference_rate as f64;
         let mut flows = Vec::new();
         for (number, flow) in (0..).zip(cast.flows()) {
             let id = FlowId(number);
