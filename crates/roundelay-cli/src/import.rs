@@ -34,7 +34,18 @@ pub(crate) fn run(arguments: &Import) -> Result<(), Failure> {
             Some(node) => format!("{node}: "),
             None => String::new(),
         };
-        tell(&format!("{name}:{}: {node}{}", remark.line, remark.text));
+        let more = match &remark.lines[1..] {
+            [] => String::new(),
+            [line] => format!(" (and line {line})"),
+            lines => {
+                let lines = Vec::from_iter(lines.iter().map(usize::to_string));
+                format!(" (and lines {})", lines.join(", "))
+            }
+        };
+        tell(&format!(
+            "{name}:{}: {node}{}{more}",
+            remark.line, remark.text
+        ));
     }
     Ok(())
 }

@@ -505,6 +505,7 @@ impl Setup {
         let mut device = None;
         let mut parent = Parent::Root;
         let mut priority = 0;
+        let mut wrote_zero = false;
         let mut protocol = "all".to_owned();
         let mut handle = None;
         let mut kind = String::new();
@@ -528,6 +529,7 @@ impl Setup {
                         return Err(faults::value(word, text, "a number from 1 to 65535"));
                     };
                     priority = number;
+                    wrote_zero = number == 0;
                 }
                 "protocol" | "proto" => {
                     protocol = words.value(word, "a protocol such as ip")?.to_owned();
@@ -572,16 +574,17 @@ impl Setup {
             }
             priority = smallest - 1;
             if has_others {
-                let before = "this filter has no prio, so Linux tries it before those without one \
-                    that are there";
-                let behind =
-                    "this filter has no prio, so Linux tries it behind those that have one";
-                let text = if priority < FIRST_OWN_PRIO {
-                    before
-                } else {
-                    behind
+                let none = match wrote_zero {
+                    true => "prio 0 counts as none",
+                    false => "this filter has no prio",
                 };
-                device.remarks.push((line, text.to_owned()));
+                let place = if priority < FIRST_OWN_PRIO {
+                    "before those without one that are there"
+                } else {
+                    "behind those that have one"
+                };
+                let text = format!("{none}, so Linux tries it {place}");
+                device.remarks.push((line, text));
             }
         }
         device.filters.push(Filter {

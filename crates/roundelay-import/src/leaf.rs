@@ -301,7 +301,17 @@ fn canonical(unit: Value, value: &str, remarks: &mut Vec<String>) -> String {
             None => value.to_owned(),
         },
         Value::Time => match units::time(value) {
-            Some(nanos) => units::written_time(nanos),
+            Some(nanos) => {
+                let is_bare = value.parse::<f64>().is_ok();
+                if is_bare && (1..1_000_000).contains(&nanos) {
+                    let written = units::written_time(nanos);
+                    remarks.push(format!(
+                        "{value} is {written}: tc reads a time without a unit in microseconds; write \
+                         {value}ms if milliseconds are meant"
+                    ));
+                }
+                units::written_time(nanos)
+            }
             None => value.to_owned(),
         },
         Value::None | Value::Number | Value::Words(_) => value.to_owned(),

@@ -16,6 +16,8 @@ mod script;
 mod tree;
 mod units;
 
+use std::collections::HashMap;
+
 use commands::{Device, Setup};
 use noted::Noted;
 use roundelay::Fault;
@@ -35,9 +37,11 @@ pub struct Settings {
 /// Something to know about the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// Line of the script, counted from 1.
+    /// Line of the script, counted from 1: the first for which it holds.
     pub line: usize,
-    /// The node that it concerns, if it concerns one.
+    /// All lines for which it holds.
+    pub lines: Vec<usize>,
+    /// The node that it concerns, if it concerns one only.
     pub node: Option<String>,
     /// What is left out, or does not mean what it seems to.
     pub text: String,
@@ -85,14 +89,18 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         Some((line, left_out)) => fault.with_hint(&format!(" (line {line}: {left_out})")),
         None => fault,
     })?;
-    let (name, device) = chosen(settings, &setup)?;
+    let (name, device) = chosen(settings, &setup).map_err(|fault| match settings.device {
+        Some(_) => fault,
+        None => because(fault, &remarks),
+    })?;
     let Some(root) = device.root() else {
         let expected = format!("`tc qdisc add dev {name} root`");
         return Err(
             Fault::wanted(expected).behind(format_args!("{name} has no qdisc at its root; "))
         );
     };
-    let (nodes, mut notes) = tree::plant(name, device, root, !lost_classes)?;
+    let mut planted = tree::plant(name, device, root, !lost_classes)?;
+    let notes = &mut planted.notes;
     let of_commands = setup.remarks.iter().chain(&device.remarks).cloned();
     for (line, text) in remarks.into_iter().chain(of_commands) {
         let node = None;
@@ -106,17 +114,41 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         }
     }
     let head = head(settings, name, &others);
-    let tree = tree::written(name, &head, &nodes, &notes);
-    let mut all = Vec::new();
-    for Noted { line, node, text } in notes {
-        all.push(Remark { line, node, text });
-    }
+    let tree = tree::written(name, &head, &planted);
     Ok(Imported {
         device: name.to_owned(),
         others,
         tree,
-        remarks: all,
+        remarks: by_kind(planted.notes),
     })
+}
+
+/// One remark for each text, with its lines.
+fn by_kind(notes: Vec<Noted>) -> Vec<Remark> {
+    let mut all: Vec<Remark> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for Noted { line, node, text } in notes {
+        let Some(place) = places.get(&text) else {
+            places.insert(text.clone(), all.len());
+            let lines = vec![line];
+            all.push(Remark {
+                line,
+                lines,
+                node,
+                text,
+            });
+            continue;
+        };
+        let known = &mut all[*place];
+        if known.node != node {
+            known.node = None;
+        }
+        // They come in the order of their lines.
+        if known.lines.last() != Some(&line) {
+            known.lines.push(line);
+        }
+    }
+    all
 }
 
 /// The comments at the top of the tree's file.
@@ -136,6 +168,17 @@ fn head(settings: &Settings, name: &str, others: &[String]) -> Vec<String> {
             .to_owned(),
     );
     head
+}
+
+/// The reason why no command was found, if commands were left out: the first of these.
+fn because(fault: Fault, left_out: &[(usize, String)]) -> Fault {
+    let mut reasons = left_out.iter();
+    match reasons.find(|(_, text)| text.starts_with("left out: ") && text.contains("tc ")) {
+        Some((line, text)) => {
+            Fault::new(format!("nothing is left to import: {text}")).in_file("", *line)
+        }
+        None => fault,
+    }
 }
 
 /// The interface that the user asks for, or the one with the most to import.

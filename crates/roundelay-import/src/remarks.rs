@@ -73,7 +73,7 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
             let mut text = format!(
                 "netem {} is left out: its delay and loss belong to the link (--delay of live, or \
                  a simulation's link)",
-                qdisc.words.join(" ")
+                without_rate_and_limit(&qdisc.words)
             );
             if !below.is_empty() {
                 text += &format!(
@@ -98,6 +98,20 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
              the first that is set up below it"
         ),
     }
+}
+
+/// Those words of a netem that a tree cannot have.
+fn without_rate_and_limit(words: &[String]) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "rate" || word == "limit" {
+            words.next();
+        } else {
+            kept.push(word);
+        }
+    }
+    kept.join(" ")
 }
 
 /// Remark on a qdisc that no tree has. It may be mistyped, or a module of the user's own, because tc
@@ -250,7 +264,8 @@ pub(crate) fn of_classes(kind: &str, qdisc: &Qdisc, device: &Device) -> Vec<Note
             continue;
         }
         let below = device.below(class.id);
-        let mut texts = of_class(class, below.is_empty(), r2q);
+        let borrows = below.is_empty() && device.class(class.parent).is_some();
+        let mut texts = of_class(class, borrows, r2q);
         texts.extend(of_family(class, &below));
         texts.extend(never_borrows(class, device));
         for text in texts {
@@ -264,7 +279,7 @@ pub(crate) fn of_classes(kind: &str, qdisc: &Qdisc, device: &Device) -> Vec<Note
     notes
 }
 
-fn of_class(class: &Class, is_leaf: bool, r2q: u64) -> Vec<String> {
+fn of_class(class: &Class, borrows: bool, r2q: u64) -> Vec<String> {
     let words = &class.words;
     let mut texts = Vec::new();
     let Some(rate) = rate(words, "rate") else {
@@ -281,7 +296,7 @@ fn of_class(class: &Class, is_leaf: bool, r2q: u64) -> Vec<String> {
     }
     let has_quantum = value(words, &["quantum"]).is_some();
     let quantum = bits(rate) / 8 / r2q;
-    if is_leaf && !has_quantum && !(1000..=200_000).contains(&quantum) {
+    if borrows && !has_quantum && !(1000..=200_000).contains(&quantum) {
         let (what, used) = if quantum < 1000 {
             ("small", 1000)
         } else {

@@ -102,7 +102,7 @@ pub(crate) fn plant(
     device: &Device,
     root: &Qdisc,
     is_whole: bool,
-) -> Result<(Vec<Node>, Vec<Noted>), Fault> {
+) -> Result<Planted, Fault> {
     let mut planter = Planter {
         name,
         device,
@@ -110,6 +110,7 @@ pub(crate) fn plant(
         planted: Vec::new(),
         tried: vec![false; device.filters.len()],
         nodes: Vec::new(),
+        rules: Vec::new(),
         notes: Vec::new(),
         fault: None,
         followed: 0,
@@ -123,8 +124,20 @@ pub(crate) fn plant(
     remarks::of_device(name, device, &mut planter.notes);
     match planter.fault {
         Some(fault) => Err(fault),
-        None => Ok((planter.nodes, planter.notes)),
+        None => Ok(Planted {
+            nodes: planter.nodes,
+            rules: planter.rules,
+            notes: planter.notes,
+        }),
     }
+}
+
+/// The tree of an interface.
+pub(crate) struct Planted {
+    pub(crate) nodes: Vec<Node>,
+    /// Rules in one order over all leaves, each with its leaf. Empty if the leaves hold them.
+    pub(crate) rules: Vec<(String, String)>,
+    pub(crate) notes: Vec<Noted>,
 }
 
 struct Planter<'a> {
@@ -136,6 +149,8 @@ struct Planter<'a> {
     /// Filters that a packet can reach.
     tried: Vec<bool>,
     nodes: Vec<Node>,
+    /// Rules in one order over all leaves, each with its leaf. Empty if the leaves hold them.
+    rules: Vec<(String, String)>,
     notes: Vec<Noted>,
     /// The first word that is wrong.
     fault: Option<Fault>,
@@ -202,9 +217,10 @@ impl<'a> Planter<'a> {
             "root".to_owned()
         };
         let has_child = self.child_of(root).is_some();
+        let is_netem_with_rate = root.kind == "netem" && class::netem_has_rate(&root.words);
         let is_class = ["htb", "hfsc", "drr", "qfq", "prio", "ets", "pfifo_fast"]
             .contains(&root.kind.as_str());
-        if is_class || (root.kind == "tbf" && has_child) {
+        if is_class || is_netem_with_rate || (root.kind == "tbf" && has_child) {
             let slot = Slot {
                 name,
                 ..Slot::default()
@@ -305,6 +321,7 @@ impl<'a> Planter<'a> {
             "tbf" if slot.depth < MOST_LEVELS && self.child_of(qdisc).is_some() => {
                 self.tbf(qdisc, slot)
             }
+            "netem" => self.netem(qdisc, slot),
             kind if PASSED.contains(&kind) => {
                 self.note_passed(qdisc, &slot.name, slot.parent_kind);
                 let child = self.child_of(qdisc);
@@ -327,6 +344,54 @@ impl<'a> Planter<'a> {
                 }
                 Choice::only(self.push_leaf(&slot, &text))
             }
+        }
+    }
+
+    /// Plants a netem: its rate as a shaper, and its limit as that of a queue. Its delay and loss
+    /// belong to the link.
+    fn netem(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
+        let child = self.child_of(qdisc);
+        let read = self.read(qdisc.line, class::of_netem(&qdisc.words));
+        let queue = format!("fifo limit {}", read.limit);
+        if !read.is_only_rate || child.is_some() {
+            self.note_passed(qdisc, &slot.name, slot.parent_kind);
+        }
+        let Some(shaper) = read.shaper else {
+            return match child {
+                Some(child) => self.qdisc(child, slot),
+                None => Choice::only(self.push_leaf(&slot, &queue)),
+            };
+        };
+        if slot.depth >= MOST_LEVELS {
+            let text = format!("netem's rate is left out: a tree has {MOST_LEVELS} levels");
+            self.note(qdisc.line, &slot.name, text);
+            return Choice::only(self.push_leaf(&slot, &queue));
+        }
+        self.push_class(&slot, &shaper);
+        let below = Slot {
+            name: format!("{}/netem", slot.name),
+            parent: Some(slot.name),
+            parent_kind: "tbf",
+            lines: slot.lines,
+            depth: slot.depth + 1,
+            ..Slot::default()
+        };
+        match child {
+            // What waits for the rate waits in netem, so only a shaper below it has a queue.
+            Some(child) if ["tbf", "htb", "hfsc"].contains(&child.kind.as_str()) => {
+                self.qdisc(child, below)
+            }
+            Some(child) => {
+                let text = format!(
+                    "{} below netem is left out: what waits for netem's rate waits in netem, so \
+                     this queue stays empty in Linux",
+                    child.kind
+                );
+                self.planted.push(child.parent);
+                self.note(child.line, &below.name, text);
+                Choice::only(self.push_leaf(&below, &queue))
+            }
+            None => Choice::only(self.push_leaf(&below, &queue)),
         }
     }
 
@@ -700,16 +765,20 @@ impl<'a> Planter<'a> {
         self.nodes[choice.otherwise].is_default = true;
         // The file has its rules by leaf, so leaves come in the order of their first rules.
         let mut order: Vec<usize> = Vec::new();
-        for (tests, leaf) in &choice.rules {
-            let text = filters::written(tests);
-            if !self.nodes[*leaf].rules.contains(&text) {
-                self.nodes[*leaf].rules.push(text);
-            }
+        for (_, leaf) in &choice.rules {
             if !order.contains(leaf) {
                 order.push(*leaf);
             }
         }
-        self.warn_of_order(choice, &order);
+        let is_listed = alternates(choice, &order);
+        for (tests, leaf) in &choice.rules {
+            let text = filters::written(tests);
+            if is_listed {
+                self.rules.push((text, self.nodes[*leaf].name.clone()));
+            } else if !self.nodes[*leaf].rules.contains(&text) {
+                self.nodes[*leaf].rules.push(text);
+            }
+        }
         let mut first = Vec::new();
         let mut then = Vec::new();
         for (number, node) in self.nodes.iter().enumerate() {
@@ -725,7 +794,9 @@ impl<'a> Planter<'a> {
         then.sort_by_key(|(index, _)| *index);
         for (_, node) in &then {
             let stands_in = node.name.ends_with(":unclassified") || node.name.ends_with(":direct");
-            let is_bare = node.rules.is_empty() && !node.is_default && !stands_in;
+            let is_listed = self.rules.iter().any(|(_, leaf)| *leaf == node.name);
+            let has_rules = is_listed || !node.rules.is_empty();
+            let is_bare = !has_rules && !node.is_default && !stands_in;
             if is_bare {
                 let line = node.lines.first().copied().unwrap_or(1);
                 let text = "no filter that a tree can have sends packets here, so the leaf is \
@@ -736,34 +807,23 @@ impl<'a> Planter<'a> {
         first.extend(then.into_iter().map(|(_, node)| node));
         self.nodes = first;
     }
+}
 
-    /// Warns of rules that change their order: one behind a later leaf's in the script comes before
-    /// it in the file.
-    fn warn_of_order(&mut self, choice: &Choice, order: &[usize]) {
-        let index = |leaf: usize| order.iter().position(|other| *other == leaf);
-        let looked_at = &choice.rules[..choice.rules.len().min(MOST_COMPARED)];
-        let mut warned = Vec::new();
-        for (number, (late, leaf)) in looked_at.iter().enumerate() {
-            for (early, other) in &looked_at[..number] {
-                let is_turned = index(*leaf) < index(*other);
-                let pair = (*leaf, *other);
-                if is_turned && !warned.contains(&pair) && filters::overlap(early, late) {
-                    warned.push(pair);
-                    let name = self.nodes[*leaf].name.clone();
-                    let line = self.nodes[*leaf].lines.first().copied().unwrap_or(1);
-                    let text = format!(
-                        "a tree tries all rules of a leaf together, so a packet that fits both \
-                         \"{}\" of this leaf and \"{}\" of {} goes here, and in Linux to {}",
-                        filters::written(late),
-                        filters::written(early),
-                        self.nodes[*other].name,
-                        self.nodes[*other].name,
-                    );
-                    self.note(line, &name, text);
-                }
+/// Whether some packet would go elsewhere if each leaf's rules stood together, leaves in this order.
+fn alternates(choice: &Choice, order: &[usize]) -> bool {
+    let index = |leaf: usize| order.iter().position(|other| *other == leaf);
+    // With more rules we do not look, and keep their order.
+    if choice.rules.len() > MOST_COMPARED {
+        return true;
+    }
+    for (number, (late, leaf)) in choice.rules.iter().enumerate() {
+        for (early, other) in &choice.rules[..number] {
+            if index(*leaf) < index(*other) && filters::overlap(early, late) {
+                return true;
             }
         }
     }
+    false
 }
 
 /// Puts a rule before all others. What matches goes to the target, which chooses further.

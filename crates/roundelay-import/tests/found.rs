@@ -284,7 +284,7 @@ fn values_are_those_of_the_shell() {
             "s:4: $R has no value here",
         ),
         (
-            "R=(1mbit 2mbit); $CLS 1:1 htb rate $R",
+            "R=('1mbit 2mbit'); $CLS 1:1 htb rate $R",
             "$R: it is an array",
         ),
         (

@@ -3,6 +3,7 @@
 mod corpora;
 mod found;
 mod garbage;
+mod operators;
 mod packets;
 mod scripts;
 mod traps;

@@ -35,7 +35,6 @@ fn traps_are_explained_at_their_lines() {
         ("prio_tbf.sh", 2, "priomap"),
         ("drr.sh", 2, "Linux drops a packet that no filter"),
         ("libreqos.sh", 6, "htb at 7fff:2 is left out"),
-        ("order.sh", 3, "a tree tries all rules of a leaf together"),
         (
             "hfsc_no_default.sh",
             2,

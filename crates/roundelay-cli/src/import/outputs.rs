@@ -44,8 +44,10 @@ impl Printed for Report<'_> {
 /// What is left out, or means something else than it looks like.
 #[derive(Serialize, JsonSchema)]
 struct About<'a> {
-    /// Line of the script, counted from 1.
+    /// Line of the script, counted from 1: the first for which it holds.
     line: usize,
+    /// All lines for which it holds.
+    lines: &'a [usize],
     /// The node that it is about, if it is about one.
     node: Option<&'a str>,
     /// The remark.
@@ -55,9 +57,16 @@ struct About<'a> {
 impl<'a> Report<'a> {
     fn of(imported: &'a Imported) -> Self {
         let mut remarks = Vec::new();
-        for Remark { line, node, text } in &imported.remarks {
+        for remark in &imported.remarks {
+            let Remark {
+                line,
+                lines,
+                node,
+                text,
+            } = remark;
             remarks.push(About {
                 line: *line,
+                lines,
                 node: node.as_deref(),
                 text,
             });

@@ -23,6 +23,8 @@ pub(super) struct Values<'a> {
     pub(super) function_arguments: Option<&'a [String]>,
     /// How far `shift` has moved the script's arguments.
     pub(super) shifted: usize,
+    /// `$?`, if it is the same on every machine.
+    pub(super) status: Option<u8>,
     pub(super) budget: &'a Budget,
 }
 
@@ -76,6 +78,14 @@ impl Values<'_> {
                 '"' if !in_double && letters[at..].starts_with(&['$', '@', '"']) => {
                     at += 3;
                     writer.insert_each(&self.arguments("$@")?);
+                }
+                // `"${NAME[@]}"` becomes a word for each element.
+                '"' if !in_double && is_whole_array(&letters[at..]).is_some() => {
+                    let length = is_whole_array(&letters[at..]).unwrap_or_default();
+                    let inner: String = letters[at + 2..at + length].iter().collect();
+                    at += length + 2;
+                    let text = self.braces(&inner, depth)?;
+                    writer.insert(&text, false);
                 }
                 '"' => {
                     in_double = !in_double;
@@ -152,7 +162,10 @@ impl Values<'_> {
             }
             Some('#') => Ok((self.arguments("$#")?.len().to_string(), start + 1)),
             Some('@' | '*') => Ok((self.arguments("$@")?.join(" "), start + 1)),
-            Some('?') => Ok(("0".to_owned(), start + 1)),
+            Some('?') => match self.status {
+                Some(status) => Ok((status.to_string(), start + 1)),
+                None => Err("how the command before `$?` ends depends on the machine".into()),
+            },
             Some(letter) if letter.is_ascii_digit() => {
                 Ok((self.argument(&letter.to_string())?, start + 1))
             }
@@ -261,6 +274,15 @@ impl Values<'_> {
         if let Some(why) = self.unknown.get(name) {
             return Err(to_be_set(name, name, format_args!("${name}: {why}")));
         }
+        // An array without an index is its first element.
+        let array = format!("{name}[@]");
+        if let Some(text) = self.variables.get(&array) {
+            let first = text.split_whitespace().next().unwrap_or_default();
+            return Ok(first.to_owned());
+        }
+        if let Some(why) = self.unknown.get(&array) {
+            return Err(to_be_set(name, name, format_args!("${name}: {why}")));
+        }
         // `$TC` is set elsewhere, and says where tc is.
         if name.eq_ignore_ascii_case("tc") {
             return Ok("tc".to_owned());
@@ -298,6 +320,15 @@ impl Values<'_> {
         }
         if rest.is_empty() {
             return self.variable(name);
+        }
+        if rest == "[@]" || rest == "[*]" {
+            return match self.variables.get(&format!("{name}[@]")) {
+                Some(text) => {
+                    self.budget.spend(2 * text.len());
+                    Ok(text.clone())
+                }
+                None => self.variable(name),
+            };
         }
         // With a colon, an empty value counts as none. `: ${NAME:=value}` also assigns, see
         // `default_of` of the machine.
@@ -356,6 +387,11 @@ impl Values<'_> {
             let given = inner.trim();
             Fault::new(format!("the output of `{given}` is not known")).with_given(given)
         };
+        // Words of other programs are not the shell's to read: awk has a `$5` of its own.
+        let first = inner.split_whitespace().next().unwrap_or_default();
+        if !["echo", "which", "command", "expr", "printf", "seq"].contains(&first) {
+            return Err(unknown());
+        }
         let mut words = Vec::new();
         for raw in inner.split_whitespace() {
             let mut writer = Writer::default();
@@ -415,6 +451,18 @@ fn numbers(first: &str, last: &str) -> Option<String> {
 
 fn is_of_name(letter: char) -> bool {
     letter == '_' || letter.is_alphanumeric()
+}
+
+/// How many letters `${NAME[@]}` has, if that is all up to the next double quote.
+fn is_whole_array(letters: &[char]) -> Option<usize> {
+    let length = letters
+        .iter()
+        .position(|letter| *letter == '"')?
+        .checked_sub(1)?;
+    let inner = letters[..=length].strip_prefix(&['$', '{'])?;
+    let name = inner.strip_suffix(&['[', '@', ']', '}'])?;
+    let is_name = !name.is_empty() && name.iter().all(|letter| is_of_name(*letter));
+    is_name.then_some(length)
 }
 
 /// The index of the bracket that closes the one at `start`, or the end.
@@ -510,6 +558,7 @@ mod tests {
             unknown: &unknown,
             function_arguments: Some(&arguments),
             shifted: 0,
+            status: Some(0),
             budget: &budget,
         };
         for (raw, words) in [
@@ -567,6 +616,7 @@ mod tests {
             unknown: &unknown,
             function_arguments: None,
             shifted: 1,
+            status: Some(0),
             budget: &budget,
         };
         assert_eq!(values.text("${0}"), Ok("setup.sh".to_owned()));

@@ -49,6 +49,16 @@ impl Machine {
     }
 
     fn one(&mut self, statement: &Statement) -> Result<End, Fault> {
+        let end = self.one_inside(statement)?;
+        self.status = match end {
+            End::Done => Some(0),
+            End::Failed => Some(1),
+            _ => None,
+        };
+        Ok(end)
+    }
+
+    fn one_inside(&mut self, statement: &Statement) -> Result<End, Fault> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             let message = format!("the script runs more than {MOST_STEPS} commands; {RECORD}");
@@ -150,18 +160,83 @@ impl Machine {
                 End::Done => return self.all(body),
                 End::Failed => {}
                 End::Unknown => {
+                    let why = self.why_of_condition(condition, body, otherwise);
                     let mut bodies: Vec<&[Statement]> = Vec::new();
                     for (_, body) in &branches[number..] {
                         bodies.push(body);
                     }
                     bodies.push(otherwise);
-                    self.leave_out(line, &bodies, DEPENDS);
+                    self.leave_out(line, &bodies, &why);
                     return Ok(End::Unknown);
                 }
                 end => return Ok(end),
             }
         }
         self.all(otherwise)
+    }
+
+    /// How many tc commands statements would run.
+    fn calls_in(&self, body: &[Statement]) -> usize {
+        let mut seen = Seen::default();
+        for statement in body {
+            self.look(statement, &mut seen, 0);
+        }
+        seen.calls
+    }
+
+    /// Why a condition is not known. If it asks for an argument of the script, which value of that
+    /// runs most commands.
+    fn why_of_condition(
+        &self,
+        condition: &[Statement],
+        body: &[Statement],
+        otherwise: &[Statement],
+    ) -> String {
+        let [Statement::Simple(Simple { words, .. })] = condition else {
+            return DEPENDS.to_owned();
+        };
+        let Some(argument) = words.iter().find_map(|word| argument_in(word)) else {
+            return DEPENDS.to_owned();
+        };
+        let sign = words
+            .iter()
+            .position(|word| ["=", "==", "!="].contains(&word.as_str()));
+        let Some(sign) = sign else {
+            return DEPENDS.to_owned();
+        };
+        let tested = words.get(sign + 1).map_or("", String::as_str);
+        let tested = tested.trim_matches(['"', '\'']);
+        let wants_tested = self.calls_in(body) >= self.calls_in(otherwise);
+        let value = match wants_tested == (words[sign] != "!=") {
+            true if is_plain(tested) => tested,
+            false if tested != "start" => "start",
+            _ => return DEPENDS.to_owned(),
+        };
+        on_argument(&argument, value)
+    }
+
+    /// The same for the word after `case`.
+    fn why_of_case(&self, word: &str, arms: &[(Vec<String>, Vec<Statement>)]) -> String {
+        let Some(argument) = argument_in(word) else {
+            return DEPENDS.to_owned();
+        };
+        let mut best: Option<(usize, &str)> = None;
+        for (patterns, body) in arms {
+            let calls = self.calls_in(body);
+            let pattern = patterns
+                .iter()
+                .map(|pattern| pattern.trim_matches(['"', '\'']));
+            let Some(pattern) = pattern.into_iter().find(|pattern| is_plain(pattern)) else {
+                continue;
+            };
+            if calls > best.map_or(0, |(most, _)| most) {
+                best = Some((calls, pattern));
+            }
+        }
+        best.map_or_else(
+            || DEPENDS.to_owned(),
+            |(_, value)| on_argument(&argument, value),
+        )
     }
 
     /// A loop with a condition. If it takes too long, we leave out the whole loop.
@@ -235,7 +310,8 @@ impl Machine {
         word: &str,
         arms: &[(Vec<String>, Vec<Statement>)],
     ) -> Result<End, Fault> {
-        let word = self.values().text(word);
+        let raw = word;
+        let word = self.values().text(raw);
         for (number, (patterns, body)) in arms.iter().enumerate() {
             for pattern in patterns {
                 let fits = match (&word, self.values().text(pattern)) {
@@ -250,11 +326,12 @@ impl Machine {
                     Some(true) => return self.all(body),
                     Some(false) => {}
                     None => {
+                        let why = self.why_of_case(raw, arms);
                         let mut bodies: Vec<&[Statement]> = Vec::new();
                         for (_, body) in &arms[number..] {
                             bodies.push(body);
                         }
-                        self.leave_out(line, &bodies, DEPENDS);
+                        self.leave_out(line, &bodies, &why);
                         return Ok(End::Unknown);
                     }
                 }
@@ -412,6 +489,28 @@ impl Machine {
             end => end,
         })
     }
+}
+
+/// The number of the argument that a word is, such as `"$1"` or `${1:-}`.
+fn argument_in(word: &str) -> Option<String> {
+    let word = word.trim_matches('"').strip_prefix('$')?;
+    let word = word.strip_prefix('{').unwrap_or(word);
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    let number = &word[..digits];
+    (digits > 0 && number != "0").then(|| number.to_owned())
+}
+
+/// Whether a text stands for itself, in patterns and on a command line.
+fn is_plain(text: &str) -> bool {
+    let is_of_it = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    !text.is_empty() && text.chars().all(is_of_it)
+}
+
+/// Why commands that hang on an argument are left out.
+fn on_argument(number: &str, value: &str) -> String {
+    format!(
+        "that hang on the script's argument ${number}: read them with --set {number}={value}, or "
+    )
 }
 
 /// How the end of a round ends the loop. None if the loop goes on.

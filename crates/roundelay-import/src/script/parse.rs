@@ -81,7 +81,7 @@ pub(super) struct Simple {
     pub(super) into: Option<(String, bool)>,
 }
 
-/// Replaces an array, because its words are not kept.
+/// Replaces the words of an array that cannot be kept.
 pub(super) const ARRAY: &str = "${@array}";
 
 /// A word or an operator.
@@ -145,7 +145,12 @@ struct Lexer {
     tokens: Vec<(Token, usize)>,
     /// Delimiters of here-documents that are still to come.
     awaited: Vec<String>,
+    /// How many quotes and brackets we are in.
+    depth: usize,
 }
+
+/// The most brackets in quotes in brackets, because deeper recursion could exhaust the stack.
+const DEEPEST_QUOTES: usize = 100;
 
 /// The longest come first.
 const OPERATORS: [&str; 9] = ["&&", "||", ";;", ";", "|", "&", "(", ")", "\n"];
@@ -158,6 +163,7 @@ impl Lexer {
             line,
             tokens: Vec::new(),
             awaited: Vec::new(),
+            depth: 0,
         }
     }
 
@@ -354,6 +360,11 @@ impl Lexer {
         word.push(quote);
         self.at += 1;
         while let Some(letter) = self.peek(0) {
+            // Quotes in it are its own.
+            if quote == '"' && letter == '$' && self.peek(1) == Some('(') {
+                self.bracketed('(', ')', word)?;
+                continue;
+            }
             self.at += 1;
             if letter == '\n' {
                 self.line += 1;
@@ -376,6 +387,11 @@ impl Lexer {
     /// Reads `$(..)`, `$((..))`, `${..}` or `$[..]`.
     fn bracketed(&mut self, open: char, close: char, word: &mut String) -> Result<(), Fault> {
         let first = self.line;
+        if self.depth == DEEPEST_QUOTES {
+            let message = format!("more than {DEEPEST_QUOTES} quotes and brackets in each other");
+            return Err(at_line(first, message));
+        }
+        self.depth += 1;
         word.push('$');
         self.at += 1;
         let mut depth = 0_usize;
@@ -395,6 +411,7 @@ impl Lexer {
             if letter == close {
                 depth -= 1;
                 if depth == 0 {
+                    self.depth -= 1;
                     return Ok(());
                 }
             }
@@ -592,8 +609,9 @@ impl Parser {
             _ => {
                 let next = self.tokens.get(self.at + 1).map(|(token, _)| token);
                 let after = self.tokens.get(self.at + 2).map(|(token, _)| token);
-                let is_function =
+                let are_parentheses =
                     next == Some(&Token::Operator("(")) && after == Some(&Token::Operator(")"));
+                let is_function = are_parentheses && !begins_array(&word);
                 if is_function {
                     self.at += 3;
                     return self.function(word);
@@ -737,11 +755,16 @@ impl Parser {
                 Some(Token::Operator("("))
                     if words.last().is_some_and(|word| begins_array(word)) =>
                 {
+                    let mut elements: Vec<String> = Vec::new();
+                    self.advance();
                     while !self.is_operator(")") && self.peek().is_some() {
+                        if let Some(Token::Word(element)) = self.peek() {
+                            elements.push(element.clone());
+                        }
                         self.advance();
                     }
                     if let Some(name) = words.last_mut() {
-                        name.push_str(ARRAY);
+                        *name = array(name, &elements);
                     }
                 }
                 Some(Token::Operator("(")) => {
@@ -758,6 +781,22 @@ impl Parser {
             into,
         }))
     }
+}
+
+/// The assignment of an array, `NAME[@]=first second`. Elements are split at blanks again, so those
+/// with blanks of their own, or with patterns, make it unknown.
+fn array(name: &str, elements: &[String]) -> String {
+    let is_plain = |element: &String| !element.contains([' ', '\t', '\n', '*', '[']);
+    let (name, sign) = match name.strip_suffix("+=") {
+        Some(name) => (name, "+= "),
+        None => (name.trim_end_matches('='), "="),
+    };
+    let text = if elements.iter().all(is_plain) {
+        elements.join(" ")
+    } else {
+        ARRAY.to_owned()
+    };
+    format!("{name}[@]{sign}{text}")
 }
 
 /// Whether `NAME=` comes before a parenthesis.

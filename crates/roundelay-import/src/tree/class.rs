@@ -66,6 +66,56 @@ pub(super) fn keys(kind: &str, words: &[String], is_leaf: bool) -> Result<Read, 
     }
 }
 
+/// What a netem has beside the link's delay and loss.
+#[derive(Debug, Clone)]
+pub(super) struct Netem {
+    /// Its rate, as a tbf.
+    pub(super) shaper: Option<String>,
+    /// Packets.
+    pub(super) limit: u64,
+    /// Nothing belongs to the link.
+    pub(super) is_only_rate: bool,
+}
+
+/// Without a limit, netem holds this many packets.
+impl Default for Netem {
+    fn default() -> Self {
+        Self {
+            shaper: None,
+            limit: 1000,
+            is_only_rate: true,
+        }
+    }
+}
+
+/// Whether the words of a netem set a rate.
+pub(super) fn netem_has_rate(words: &[String]) -> bool {
+    words.iter().any(|word| word == "rate")
+}
+
+/// Reads the rate and the limit of a netem.
+pub(super) fn of_netem(words: &[String]) -> Result<Netem, Fault> {
+    /// A bucket of one packet with its VLAN tags, because netem lets no burst through.
+    const BURST: u64 = 1522;
+    let mut netem = Netem::default();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "rate" => {
+                let rate = rate("rate", words.next(), &mut Vec::new())?;
+                netem.shaper = Some(format!("tbf rate {rate} burst {BURST}b"));
+                // Overhead and cells of packets.
+                while words.next_if(|word| word.parse::<i64>().is_ok()).is_some() {
+                    netem.is_only_rate = false;
+                }
+            }
+            "limit" => netem.limit = number("limit", words.next(), 1, u32::MAX.into())?,
+            _ => netem.is_only_rate = false,
+        }
+    }
+    Ok(netem)
+}
+
 fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, Fault> {
     let mut keys: Keys = Vec::new();
     let mut notes = Vec::new();

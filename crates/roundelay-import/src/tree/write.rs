@@ -1,13 +1,18 @@
 //! Writes a tree's file.
 
-use super::Node;
-use crate::noted::Noted;
+use super::Planted;
+use crate::noted::reserves;
 
 /// If a line would be longer than this, each rule gets a line of its own.
 const WIDTH: usize = 100;
 
 /// The tree's file. `head` holds the comments for its top.
-pub(crate) fn written(name: &str, head: &[String], nodes: &[Node], notes: &[Noted]) -> String {
+pub(crate) fn written(name: &str, head: &[String], planted: &Planted) -> String {
+    let Planted {
+        nodes,
+        rules,
+        notes,
+    } = planted;
     let mut text = String::new();
     for line in head {
         comment(&mut text, line);
@@ -15,10 +20,21 @@ pub(crate) fn written(name: &str, head: &[String], nodes: &[Node], notes: &[Note
     let known = |node: &str| nodes.iter().any(|other| other.name == node);
     for note in notes {
         if !note.node.as_deref().is_some_and(known) {
-            comment(&mut text, &format!("line {}: {}", note.line, note.text));
+            comment(&mut text, &note.told());
         }
     }
     text += &format!("name = {}\n", quoted(name));
+    let reserves = Vec::from_iter(reserves(notes).iter().map(|text| quoted(text)));
+    if !reserves.is_empty() {
+        text += &format!("reserve = [\n    {},\n]\n", reserves.join(",\n    "));
+    }
+    for (rule, leaf) in rules {
+        text += &format!(
+            "\n[[rule]]\nmatch = {}\nleaf = {}\n",
+            quoted(rule),
+            quoted(leaf)
+        );
+    }
     for node in nodes {
         text.push('\n');
         let lines: Vec<String> = node.lines.iter().map(usize::to_string).collect();
@@ -32,7 +48,7 @@ pub(crate) fn written(name: &str, head: &[String], nodes: &[Node], notes: &[Note
         }
         for note in notes {
             if note.node.as_ref() == Some(&node.name) {
-                comment(&mut text, &format!("line {}: {}", note.line, note.text));
+                comment(&mut text, &note.told());
             }
         }
         of_node(&mut text, node);
@@ -40,7 +56,7 @@ pub(crate) fn written(name: &str, head: &[String], nodes: &[Node], notes: &[Note
     text
 }
 
-fn of_node(text: &mut String, node: &Node) {
+fn of_node(text: &mut String, node: &super::Node) {
     *text += &format!("[[node]]\nname = {}\n", quoted(&node.name));
     if let Some(parent) = &node.parent {
         *text += &format!("parent = {}\n", quoted(parent));

@@ -92,6 +92,8 @@ pub(super) struct Machine {
     pub(super) files: BTreeMap<String, Lines>,
     /// Saved variables of each running function.
     pub(super) locals: Vec<Vec<Saved>>,
+    /// How the last command ended, if that is the same on every machine.
+    pub(super) status: Option<u8>,
     pub(super) depth: usize,
     pub(super) steps: usize,
     pub(super) budget: Budget,
@@ -130,6 +132,7 @@ impl Machine {
             set: variables.iter().map(|(name, _)| name.clone()).collect(),
             files: BTreeMap::new(),
             locals: Vec::new(),
+            status: Some(0),
             depth: 0,
             steps: 0,
             budget: Budget::default(),
@@ -147,6 +150,7 @@ impl Machine {
             unknown: &self.state.unknown,
             function_arguments: self.state.arguments.as_deref(),
             shifted: self.state.shifted,
+            status: self.status,
             budget: &self.budget,
         }
     }
@@ -252,7 +256,7 @@ pub(super) fn decided_at(line: usize) -> Fault {
     Fault::new(format!("line {line} decides about its value"))
 }
 
-/// `NAME=raw value`, or `NAME+=raw value`.
+/// `NAME=raw value`, or `NAME+=raw value`. The name of an array ends in `[@]`.
 pub(super) struct Assignment<'a> {
     pub(super) name: &'a str,
     pub(super) raw: &'a str,
@@ -264,6 +268,7 @@ pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     let name = left.strip_suffix('+').unwrap_or(left);
     let first = name.chars().next()?;
     let is_name = name
+        .trim_end_matches("[@]")
         .chars()
         .all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
     (is_name && !first.is_ascii_digit()).then_some(Assignment {
