@@ -263,7 +263,11 @@ mod tests {
         };
         assert!(matches!(
             cost_beside(1.4),
-            Some(Reason::CostsMore { nanos: 90.0, theirs: 40.0, .. })
+            Some(Reason::CostsMore {
+                nanos: 90.0,
+                theirs: 40.0,
+                ..
+            })
         ));
         assert_eq!(cost_beside(1.6), None);
     }

@@ -6,8 +6,8 @@ use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{
-    Chosen, Comparison, DisciplineResult, FlowBy, InterfaceLoad, Kind, Observed, Options, OtherFlows, PlateauRate,
-    SetForward, Silence, TreeFile, Tunnel,
+    Chosen, Comparison, DisciplineResult, FlowBy, InterfaceLoad, Kind, Observed, Options,
+    OtherFlows, PlateauRate, SetForward, Silence, TreeFile, Tunnel,
 };
 
 use crate::shapers::slower_than_others;

@@ -2,7 +2,9 @@
 
 use std::iter;
 
-use roundelay_trace::{Comparison, Cost, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
+use roundelay_trace::{
+    Comparison, Cost, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome,
+};
 
 use crate::advised::Advised;
 use crate::document::{self, Block, Document, Section};
