@@ -269,7 +269,7 @@ mod tests {
                 ..
             })
         ));
-        assert_eq!(cost_beside(1.6), None);
+        assert!(cost_beside(1.6).is_none());
     }
 
     /// The cause of a loss is what caused more than half of it.
