@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_tree_sends_what_its_topmost_classes_let_through() {
         let htb = || AnyDiscipline::Htb(htb::Config::default());
-        let fifo = || AnyDiscipline::Fifo(fifo::Config::default());
+        let fifo = || AnyDiscipline::Fifo(fifo::Config);
         for (rates, most) in [([1, 3, 2], 6), ([4, 4, 2], 10), ([6, 6, 6], 18)] {
             let mut tree = Config::new(node("top", htb(), None)).unwrap();
             let top = node("all", htb(), Some([6, 6]));
