@@ -1,6 +1,6 @@
 //! The verdict's answer: what flows get under the best discipline, and what it costs.
 
-use roundelay_trace::{Comparison, Cost, DisciplineResult, Kind, KindOutcome};
+use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
 
 use crate::case::{Case, Extremes, SMALL_LOSS};
 use crate::harm::{NOTABLE_LOSS, STRIKING};
@@ -208,7 +208,6 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
 /// What cake costs beside `fq_codel`, if both are known. It matters because at high rates the
 /// processor limits cake first.
 fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
-    let known = |result: &DisciplineResult| result.cost.filter(Cost::is_certain);
     if winner.name != "cake" {
         return None;
     }
@@ -216,11 +215,15 @@ fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
         .results()
         .iter()
         .find(|result| result.name == "fq_codel")?;
+    let (ours, theirs) = (winner.cost?, other.cost?);
+    if !ours.is_certain() || !theirs.is_certain() {
+        return None;
+    }
     Some(Reason::CostsMore {
         spec: winner.spec.clone(),
-        nanos: known(winner)?.nanos_per_packet,
+        nanos: ours.nanos_per_packet,
         other: other.spec.clone(),
-        theirs: known(other)?.nanos_per_packet,
+        theirs: theirs.nanos_per_packet,
     })
 }
 
@@ -231,7 +234,7 @@ pub(crate) fn outcome_of(result: &DisciplineResult, kind: Kind) -> Option<&KindO
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::Drops;
+    use roundelay_trace::{Cost, Drops};
 
     use super::*;
     use crate::sample::{STANDING, comparison};

@@ -6,8 +6,8 @@ use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{
-    Chosen, Comparison, DisciplineResult, FlowBy, InterfaceLoad, Kind, Observed, Options,
-    OtherFlows, PlateauRate, SetForward, Silence, TreeFile, Tunnel,
+    Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Observed, Options, OtherFlows, PlateauRate,
+    SetForward, Silence, TreeFile, Tunnel,
 };
 
 use crate::shapers::slower_than_others;
@@ -541,11 +541,18 @@ fn without_weights(options: &Options) -> Option<Note> {
 
 /// Costs that this machine did not measure twice alike.
 fn uncertain_costs(comparison: &Comparison) -> Option<Note> {
-    let is_uncertain =
-        |result: &&DisciplineResult| result.cost.is_some_and(|cost| !cost.is_certain());
-    let results = comparison.disciplines.iter().filter(is_uncertain);
-    let specs: Vec<_> = results.map(|result| result.spec.clone()).collect();
-    (!specs.is_empty()).then_some(Note::UncertainCosts(specs))
+    let mut specs = Vec::new();
+    for result in &comparison.disciplines {
+        if let Some(cost) = result.cost
+            && !cost.is_certain()
+        {
+            specs.push(result.spec.clone());
+        }
+    }
+    if specs.is_empty() {
+        return None;
+    }
+    Some(Note::UncertainCosts(specs))
 }
 
 /// Options of cake that do not do what they seem to, on this link or in this replay.

@@ -55,8 +55,11 @@ pub(crate) fn measure(
         }
     }
     let packets = (arrivals * sample.repeats) as u64;
-    let cost = |nanos: Vec<f64>| Some(cost_of(nanos, packets));
-    Ok(runs.into_iter().map(cost).collect())
+    let mut costs = Vec::new();
+    for nanos in runs {
+        costs.push(Some(cost_of(nanos, packets)));
+    }
+    Ok(costs)
 }
 
 /// Whether more rounds would hardly move the median.

@@ -89,9 +89,11 @@ pub(crate) fn own_rate(spec: &QueueSpec) -> Option<Rate> {
 
 /// The largest of the leaves' reference rates: all packets pass a shaper at least as slow.
 pub(crate) fn rate_of_tree(tree: &TreeFile, link: Rate) -> Rate {
-    let leaves = of_tree(tree.config(), 0, link);
-    let rates = leaves.values().map(|shaper| shaper.rate);
-    rates.max().unwrap_or(link)
+    let mut most = None;
+    for shaper in of_tree(tree.config(), 0, link).values() {
+        most = most.max(Some(shaper.rate));
+    }
+    most.unwrap_or(link)
 }
 
 /// The slowest shaper above each node, itself included, under the node's name.
@@ -147,10 +149,11 @@ mod tests {
     fn rates(text: &str) -> Vec<String> {
         let tree = TreeFile::from_toml("t.toml", text).unwrap();
         let leaves = of_tree(tree.config(), 0, "1gbit".parse().unwrap());
-        let told = leaves
-            .iter()
-            .map(|(leaf, shaper)| format!("{leaf} {}", shaper.rate));
-        Vec::from_iter(told)
+        let mut told = Vec::new();
+        for (leaf, shaper) in leaves {
+            told.push(format!("{leaf} {}", shaper.rate));
+        }
+        told
     }
 
     #[test]

@@ -306,7 +306,7 @@ fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
             1,
             [
                 "unknown field `nodes`",
-                "(did you mean 'node'?), expected `name` or `node`",
+                "(did you mean 'node'?), expected one of `name`, `node`, `rule`, `reserve`",
             ],
         ),
         (
