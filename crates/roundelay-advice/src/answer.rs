@@ -215,7 +215,8 @@ fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
         .results()
         .iter()
         .find(|result| result.name == "fq_codel")?;
-    let (ours, theirs) = (winner.cost?, other.cost?);
+    let ours = winner.cost?;
+    let theirs = other.cost?;
     if !ours.is_certain() || !theirs.is_certain() {
         return None;
     }
@@ -248,30 +249,28 @@ mod tests {
         caveats(&case, 0)
     }
 
+    /// What is said of cake's cost where its slowest run took so many times its median.
+    fn cost_beside(slowest: f64) -> Option<Reason> {
+        let mut comparison = comparison(&["cake", "fq_codel"]);
+        for (result, nanos) in comparison.disciplines.iter_mut().zip([90.0, 40.0]) {
+            result.cost = Some(Cost {
+                nanos_per_packet: nanos,
+                range: (nanos, nanos * slowest),
+                packets: 50_000,
+            });
+        }
+        let standings = [STANDING; 2];
+        let case = Case::new(&comparison, &comparison.disciplines, &standings);
+        cost_of_cake(&case, &comparison.disciplines[0])
+    }
+
     /// A cost whose runs differ by more than half is no argument.
     #[test]
     fn costs_argue_only_where_they_are_known() {
-        let cost_beside = |slowest| {
-            let mut comparison = comparison(&["cake", "fq_codel"]);
-            for (result, nanos) in comparison.disciplines.iter_mut().zip([90.0, 40.0]) {
-                result.cost = Some(Cost {
-                    nanos_per_packet: nanos,
-                    range: (nanos, nanos * slowest),
-                    packets: 50_000,
-                });
-            }
-            let standings = [STANDING; 2];
-            let case = Case::new(&comparison, &comparison.disciplines, &standings);
-            cost_of_cake(&case, &comparison.disciplines[0])
+        let Some(Reason::CostsMore { nanos, theirs, .. }) = cost_beside(1.4) else {
+            panic!("costs are no argument");
         };
-        assert!(matches!(
-            cost_beside(1.4),
-            Some(Reason::CostsMore {
-                nanos: 90.0,
-                theirs: 40.0,
-                ..
-            })
-        ));
+        assert_eq!([nanos, theirs], [90.0, 40.0]);
         assert!(cost_beside(1.6).is_none());
     }
 

@@ -306,8 +306,8 @@ fn canonical(unit: Value, value: &str, remarks: &mut Vec<String>) -> String {
                 if is_bare && (1..1_000_000).contains(&nanos) {
                     let written = units::written_time(nanos);
                     remarks.push(format!(
-                        "{value} is {written}: tc reads a time without a unit in microseconds; write \
-                         {value}ms if milliseconds are meant"
+                        "{value} is {written}: tc reads a time without a unit in microseconds; \
+                         write {value}ms if milliseconds are meant"
                     ));
                 }
                 units::written_time(nanos)

@@ -172,13 +172,12 @@ fn head(settings: &Settings, name: &str, others: &[String]) -> Vec<String> {
 
 /// The reason why no command was found, if commands were left out: the first of these.
 fn because(fault: Fault, left_out: &[(usize, String)]) -> Fault {
-    let mut reasons = left_out.iter();
-    match reasons.find(|(_, text)| text.starts_with("left out: ") && text.contains("tc ")) {
-        Some((line, text)) => {
-            Fault::new(format!("nothing is left to import: {text}")).in_file("", *line)
+    for (line, text) in left_out {
+        if text.starts_with("left out: ") && text.contains("tc ") {
+            return Fault::new(format!("nothing is left to import: {text}")).in_file("", *line);
         }
-        None => fault,
     }
+    fault
 }
 
 /// The interface that the user asks for, or the one with the most to import.

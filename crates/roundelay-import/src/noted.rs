@@ -40,7 +40,10 @@ impl Noted {
 pub(crate) fn reserves(notes: &[Noted]) -> Vec<String> {
     let mut found: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    for note in notes.iter().filter(|note| note.is_reserve()) {
+    for note in notes {
+        if !note.is_reserve() {
+            continue;
+        }
         match places.get(note.text.as_str()) {
             Some(place) => found[*place].1.push(note.line),
             None => {

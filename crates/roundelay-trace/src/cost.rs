@@ -44,7 +44,7 @@ pub(crate) fn measure(
     let sample = Sample::new(sample, arrivals);
     let mut runs = vec![Vec::new(); subjects.len()];
     for round in 0..MOST_ROUNDS {
-        if round >= FEWEST_ROUNDS && runs.iter_mut().all(|runs| is_known(runs)) {
+        if round >= FEWEST_ROUNDS && are_known(&mut runs) {
             break;
         }
         let bare = sample.go_through();
@@ -60,6 +60,15 @@ pub(crate) fn measure(
         costs.push(Some(cost_of(nanos, packets)));
     }
     Ok(costs)
+}
+
+fn are_known(runs: &mut [Vec<f64>]) -> bool {
+    for nanos in runs {
+        if !is_known(nanos) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether more rounds would hardly move the median.

@@ -179,9 +179,11 @@ impl<'a> Plot<'a> {
             None => "root".to_owned(),
         };
         let direct = classes.iter().find(|node| node.service == Service::Direct);
-        let is_direct = |leaf: &str| direct.is_some_and(|node| node.name == leaf);
-        let default = self.tree.default_leaf();
-        let default = minor_for(default).filter(|_| !is_direct(default));
+        let direct_leaf = direct.map(|node| node.name.as_str());
+        let default = match self.tree.default_leaf() {
+            leaf if direct_leaf == Some(leaf) => None,
+            leaf => minor_for(leaf),
+        };
         let mut words = classes_words(kind, default, r2q);
         if let Some(node) = direct {
             words += &self.direct_words(node)?;
@@ -215,7 +217,7 @@ impl<'a> Plot<'a> {
         self.filters(handle, &|leaf| {
             let minor = minor_for(leaf)?;
             // A filter that names the qdisc itself sends packets past the classes.
-            let minor = if is_direct(leaf) { 0 } else { minor };
+            let minor = if direct_leaf == Some(leaf) { 0 } else { minor };
             Some(format!("{handle:x}:{minor:x}"))
         });
         Ok(())

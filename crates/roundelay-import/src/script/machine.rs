@@ -195,19 +195,23 @@ impl Machine {
         let [Statement::Simple(Simple { words, .. })] = condition else {
             return DEPENDS.to_owned();
         };
-        let Some(argument) = words.iter().find_map(|word| argument_in(word)) else {
+        let mut argument = None;
+        let mut comparison = None;
+        for (number, word) in words.iter().enumerate() {
+            argument = argument.or(argument_in(word));
+            if comparison.is_none() && ["=", "==", "!="].contains(&word.as_str()) {
+                comparison = Some((word, words.get(number + 1)));
+            }
+        }
+        let Some(argument) = argument else {
             return DEPENDS.to_owned();
         };
-        let sign = words
-            .iter()
-            .position(|word| ["=", "==", "!="].contains(&word.as_str()));
-        let Some(sign) = sign else {
+        let Some((sign, Some(tested))) = comparison else {
             return DEPENDS.to_owned();
         };
-        let tested = words.get(sign + 1).map_or("", String::as_str);
         let tested = tested.trim_matches(['"', '\'']);
         let wants_tested = self.calls_in(body) >= self.calls_in(otherwise);
-        let value = match wants_tested == (words[sign] != "!=") {
+        let value = match wants_tested == (sign != "!=") {
             true if is_plain(tested) => tested,
             false if tested != "start" => "start",
             _ => return DEPENDS.to_owned(),
@@ -220,23 +224,22 @@ impl Machine {
         let Some(argument) = argument_in(word) else {
             return DEPENDS.to_owned();
         };
-        let mut best: Option<(usize, &str)> = None;
+        let mut most = 0;
+        let mut best = None;
         for (patterns, body) in arms {
             let calls = self.calls_in(body);
-            let pattern = patterns
-                .iter()
-                .map(|pattern| pattern.trim_matches(['"', '\'']));
-            let Some(pattern) = pattern.into_iter().find(|pattern| is_plain(pattern)) else {
-                continue;
-            };
-            if calls > best.map_or(0, |(most, _)| most) {
-                best = Some((calls, pattern));
+            for pattern in patterns {
+                let pattern = pattern.trim_matches(['"', '\'']);
+                if is_plain(pattern) && calls > most {
+                    most = calls;
+                    best = Some(pattern);
+                }
             }
         }
-        best.map_or_else(
-            || DEPENDS.to_owned(),
-            |(_, value)| on_argument(&argument, value),
-        )
+        match best {
+            Some(value) => on_argument(&argument, value),
+            None => DEPENDS.to_owned(),
+        }
     }
 
     /// A loop with a condition. If it takes too long, we leave out the whole loop.
@@ -495,9 +498,12 @@ impl Machine {
 fn argument_in(word: &str) -> Option<String> {
     let word = word.trim_matches('"').strip_prefix('$')?;
     let word = word.strip_prefix('{').unwrap_or(word);
-    let digits = word.chars().take_while(char::is_ascii_digit).count();
-    let number = &word[..digits];
-    (digits > 0 && number != "0").then(|| number.to_owned())
+    let rest = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let number = word.strip_suffix(rest)?;
+    if number.is_empty() || number == "0" {
+        return None;
+    }
+    Some(number.to_owned())
 }
 
 /// Whether a text stands for itself, in patterns and on a command line.

@@ -786,16 +786,14 @@ impl Parser {
 /// The assignment of an array, `NAME[@]=first second`. Elements are split at blanks again, so those
 /// with blanks of their own, or with patterns, make it unknown.
 fn array(name: &str, elements: &[String]) -> String {
-    let is_plain = |element: &String| !element.contains([' ', '\t', '\n', '*', '[']);
+    let text = elements.join(" ");
+    let blanks = text.matches([' ', '\t', '\n']).count();
+    let is_plain = !text.contains(['*', '[']) && blanks + 1 == elements.len().max(1);
     let (name, sign) = match name.strip_suffix("+=") {
         Some(name) => (name, "+= "),
         None => (name.trim_end_matches('='), "="),
     };
-    let text = if elements.iter().all(is_plain) {
-        elements.join(" ")
-    } else {
-        ARRAY.to_owned()
-    };
+    let text = if is_plain { &text } else { ARRAY };
     format!("{name}[@]{sign}{text}")
 }
 

@@ -90,7 +90,7 @@ impl Default for Netem {
 
 /// Whether the words of a netem set a rate.
 pub(super) fn netem_has_rate(words: &[String]) -> bool {
-    words.iter().any(|word| word == "rate")
+    words.contains(&"rate".to_owned())
 }
 
 /// Reads the rate and the limit of a netem.
