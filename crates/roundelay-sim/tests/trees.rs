@@ -157,10 +157,14 @@ fn capture(lists: &[Vec<(u64, u32)>], urgent: u8) -> Vec<u8> {
 }
 
 fn compared(lists: &[Vec<(u64, u32)>], tree: &str, urgent: u8) -> Vec<Fate> {
-    let tree = TreeFile::from_toml("tree.toml", tree).unwrap();
     let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
-    (options.trees, options.measure_cost, options.buffer) =
-        (vec![tree], false, Some(roundelay::Limit::of_packets(30)));
+    options.trees = vec![TreeFile::from_toml("tree.toml", tree).unwrap()];
+    fates(lists, options, urgent)
+}
+
+fn fates(lists: &[Vec<(u64, u32)>], mut options: Options, urgent: u8) -> Vec<Fate> {
+    options.measure_cost = false;
+    options.buffer = Some(roundelay::Limit::of_packets(30));
     let fates = Arc::default();
     let capture =
         Capture::from_reader("lists", std::io::Cursor::new(capture(lists, urgent))).unwrap();
@@ -244,6 +248,52 @@ fn simulated(scenario: &Scenario) -> Vec<Fate> {
 fn sorted(mut fates: Vec<Fate>) -> Vec<Fate> {
     fates.sort_by_key(|(at, len, fate)| (*at, *len, fate.ok()));
     fates
+}
+
+/// One class with one child, as in the core's law of trees.
+fn only_child(parent: &str, leaf: &str) -> String {
+    format!(
+        "[[node]]\nname = \"link\"\ndiscipline = \"{parent}\"\n[[node]]\nname = \"all\"\nparent = \"link\"\ndiscipline = \"{leaf}\"\ndefault = true\n"
+    )
+}
+
+/// Disciplines that neither hash nor draw, whose packets need no marks of their own.
+fn exact() -> Vec<String> {
+    let mut specs = Vec::new();
+    for discipline in roundelay::schedulers::AnyDiscipline::all() {
+        let info = discipline.info();
+        if !info.reads_seed {
+            specs.push(info.name.to_owned());
+        }
+    }
+    specs
+}
+
+/// Panics with the first packet that differs.
+fn assert_same(tree: &[Fate], alone: &[Fate], what: &str) {
+    assert_eq!(tree.len(), alone.len(), "{what}");
+    for (number, (tree, alone)) in tree.iter().zip(alone).enumerate() {
+        assert_eq!(tree, alone, "{what}, packet {number}");
+    }
+}
+
+#[test]
+fn an_only_child_is_the_leaf_alone_in_both_worlds() {
+    let (lists, folder) = (lists(), folder("law"));
+    let in_network = |queue: &str| simulated(&scenario(&folder, queue, &lists, [""; 3]).unwrap());
+    for leaf in exact() {
+        let options = Options::new("10mbit".parse().unwrap(), vec![leaf.parse().unwrap()]);
+        let alone = fates(&lists, options, 0);
+        let simulated_alone = in_network(&format!("{leaf} limit 30p"));
+        for parent in ["priority", "ets strict 1 bands 2"] {
+            let tree = only_child(parent, &leaf);
+            let what = format!("{leaf} below {parent}");
+            assert_same(&compared(&lists, &tree, 0), &alone, &what);
+            std::fs::write(folder.0.join("only.toml"), tree).unwrap();
+            let simulated = in_network("tree only.toml limit 30");
+            assert_same(&simulated, &simulated_alone, &format!("{what}, simulated"));
+        }
+    }
 }
 
 #[test]
