@@ -4,7 +4,7 @@
 compare.py kernel [SETUP:SEED,SEED ..]   runs the kernel, the household's set-ups or some, and writes their runs in kernel.json, and the captures
 compare.py kernel kinds                  the same for the set-ups of all other kinds
 compare.py figures                       the same from the runs that are in target/peers/tcp
-compare.py table                         predicts all set-ups and writes the table of docs/simulator/validation.md
+compare.py table                         predicts all set-ups, writes docs/performance/peers-tcp.txt and its summary in docs/simulator/validation.md
 compare.py kinds                         predicts the set-ups of all kinds of senders from captures of them, and writes the table by kind
 compare.py check                         asserts that the predictions are near the kernel's runs, and that wrong models are found
 """
@@ -31,6 +31,7 @@ ROUNDELAY = os.environ.get("ROUNDELAY", ROOT / "target" / "release" / "roundelay
 CAPTURE = HERE / "capture.pcap.gz"
 KERNEL = HERE / "kernel.json"
 PAGE = ROOT / "docs" / "simulator" / "validation.md"
+FIGURES_FILE = ROOT / "docs" / "performance" / "peers-tcp.txt"
 BEGIN, END = "<!-- peers-tcp: begin -->", "<!-- peers-tcp: end -->"
 KINDS_BEGIN, KINDS_END = "<!-- peers-tcp kinds: begin -->", "<!-- peers-tcp kinds: end -->"
 SEEDS = 5
@@ -317,13 +318,17 @@ def write_kinds():
             last = setup
             lines.append(f"| {title} | {figure} | {cell(figure, average)} ± {cell(figure, deviation)} | {cell(figure, ours)} | {'yes' if fits else '**no**'} |")
     scores.append(f"| all | {sums[0]} of {sums[2]} | | {sums[1]} of {sums[2]} | |")
+    put_between(KINDS_BEGIN, KINDS_END, [*scores, "", *lines])
+
+
+def put_between(begin, end, lines):
+    """Writes the lines between two marks of the page, and prints them."""
+    print("\n".join(lines))
     page = PAGE.read_text()
-    text = "\n".join([*scores, "", *lines])
-    print(text)
-    if KINDS_BEGIN not in page:
-        sys.exit(f"{PAGE} has no line {KINDS_BEGIN}")
-    before, _, rest = page.partition(KINDS_BEGIN)
-    PAGE.write_text(before + KINDS_BEGIN + "\n" + text + "\n" + KINDS_END + rest.partition(KINDS_END)[2])
+    if begin not in page:
+        sys.exit(f"{PAGE} has no line {begin}")
+    before, _, rest = page.partition(begin)
+    PAGE.write_text("\n".join([before + begin, *lines, end + rest.partition(end)[2]]))
 
 
 def check_kinds():
@@ -345,23 +350,25 @@ def cell(figure, value):
 
 
 def write_table():
-    """The table between the page's marks."""
+    """All figures into their file, and the scores between the page's marks."""
     results = Results()
-    lines = ["| set-up | figure | Linux | ours | in the band | open loop |", "|---|---|---|---|---|---|"]
+    runs = min(len(results.kernel[setup.name]["drops"]) for setup in results.setups)
+    figures = [f"Linux: mean and standard deviation of {runs} runs or more. Ours: means of {REPLICAS} replicas."]
+    row = "{:24}{:>20}{:>12}{:>6}{:>12}".format
     for setup in results.setups:
         kernel, closed, opened = results.kernel[setup.name], results.closed[setup.name], results.open.get(setup.name, {})
-        title = f"{setup.name}: {setup.mbit} Mbit/s, `{setup.qdisc}`, {setup.control}"
+        title = f"{setup.name}: {setup.mbit} Mbit/s, {setup.qdisc}, {setup.control}"
         if not is_captured(setup):
             title += f", bulk transfers: {setup.bulks}, as written down"
+        figures += ["", title, row("", "Linux", "ours", "band", "open loop")]
         for figure, values in known(kernel).items():
             average, deviation, allowed = band(figure, values)
             ours = closed.get(figure)
-            fits = "yes" if ours is not None and abs(ours - average) <= allowed else "**no**"
-            lines.append(f"| {title} | {figure} | {cell(figure, average)} ± {cell(figure, deviation)} | {cell(figure, ours)} | {fits} | {cell(figure, opened.get(figure))} |")
-            title = ""
-    runs = min(len(results.kernel[setup.name]["drops"]) for setup in results.setups)
-    lines += ["", f"Linux: mean and standard deviation of {runs} runs or more. Ours: means of {REPLICAS} replicas.", ""]
-    lines += ["| model | figures in the band | median error |", "|---|---|---|"]
+            fits = "yes" if ours is not None and abs(ours - average) <= allowed else "NO"
+            linux = f"{cell(figure, average)} ± {cell(figure, deviation)}"
+            figures.append(row(figure, linux, cell(figure, ours), fits, cell(figure, opened.get(figure))).rstrip())
+    FIGURES_FILE.write_text("\n".join(figures) + "\n")
+    lines = ["| model | figures in the band | median error |", "|---|---|---|"]
     lines.append(f"| Linux, one run beside the others | | {results.own_error():.1f} % |")
     for name, predictions, setups in [
         ("ours", results.closed, results.setups),
@@ -377,14 +384,7 @@ def write_table():
         inside, total, error = results.score(predictions, setups)
         ours = f", ours {results.score(results.closed, setups)[0]}" if setups != results.setups else ""
         lines.append(f"| planted: {name} | {inside} of {total}{ours} | {error:.1f} % |")
-    page = PAGE.read_text()
-    if BEGIN not in page:
-        print("\n".join(lines))
-        sys.exit(f"{PAGE} has no line {BEGIN}")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + after)
-    print("\n".join(lines))
+    put_between(BEGIN, END, lines)
 
 
 def check():

@@ -648,7 +648,7 @@ impl Figure {
 
 #[test]
 fn figure_8() {
-    let cases = [1, 2].map(|case| Figure::read(include_str!("../traces/ups-figure-8.md"), case));
+    let cases = [1, 2].map(|case| Figure::read(include_str!("../traces/ups-figure-8.txt"), case));
     assert_eq!(cases[0].check(), ["b2", "b3"]);
     assert_eq!(cases[1].check(), [] as [&str; 0]);
     // Nothing about a or x distinguishes the cases.
