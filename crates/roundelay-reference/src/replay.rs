@@ -8,7 +8,8 @@
 //! packets under another [`Rule`], which knows only the part of the original that the header
 //! carries, and [`Schedule::overdue`] lists the packets that leave later than in the original.
 //! [`Reading`] counts congestion points, [`RandomNetwork`] draws networks and schedules, and
-//! [`search`] enumerates all small ones.
+//! [`search`] enumerates all small ones. [`transformation`] makes LSTF's schedule of one node out of
+//! another one.
 //!
 //! Times are integers in units that the caller chooses. Ties go to the packet that arrived first
 //! or, at the same instant, to the one listed first.
@@ -26,6 +27,7 @@ mod rules;
 mod schedule;
 pub mod search;
 mod table;
+pub mod transformation;
 
 pub use claims::{Counts, by_arrivals, other_decisions, slack_equation};
 pub use congestion::Reading;

@@ -3,6 +3,9 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay_reference::replay::transformation::{
+    AtNode, in_lstf_order, in_original_order, is_feasible, transform,
+};
 use roundelay_reference::replay::{
     Counts, Network, RandomNetwork, Reading, Replayer, Rule, Schedule, by_arrivals,
     other_decisions, priorities, slack_equation,
@@ -314,6 +317,56 @@ fn necessary_condition_of_lstf() {
             "{rule:?}: {counts:?}"
         );
     }
+}
+
+/// Packets at one node of an original schedule without preemption, some of them late in the replay.
+fn at_node(draw: &mut dyn FnMut(u64) -> u64, may_be_late: bool) -> Vec<AtNode> {
+    let mut start = 0;
+    let mut packets = Vec::new();
+    for _ in 0..8 {
+        start += draw(3);
+        let bits = 1 + draw(4);
+        let latest = if may_be_late { start + 3 } else { start };
+        packets.push(AtNode {
+            arrival: draw(latest + 1),
+            bits,
+            start,
+            deadline: start + bits + draw(12),
+        });
+        start += bits;
+    }
+    packets
+}
+
+/// A.7.2: if all packets arrive by their o(p, a), the order of o(p, a) is feasible, and remains so
+/// with each exchange of two bits until it is LSTF's.
+#[test]
+fn a_feasible_schedule_of_a_node_is_transformed_into_lstfs() {
+    let mut random = Pcg64::seed_from_u64(72);
+    let mut draw = |below| random.random_range(0..below);
+    let mut exchanges = 0;
+    for _ in 0..2000 {
+        let packets = at_node(&mut draw, false);
+        let mut slices = in_original_order(&packets);
+        assert!(is_feasible(&packets, &slices), "{packets:?}");
+        transform(&packets, &mut slices, |slices| {
+            assert!(is_feasible(&packets, slices), "{packets:?} {slices:?}");
+            exchanges += 1;
+        });
+        assert_eq!(slices, in_lstf_order(&packets), "{packets:?}");
+    }
+    assert!(exchanges > 4_000, "{exchanges}");
+    // A late arrival is what the condition is about: there the first schedule may not be feasible.
+    let mut failed = 0;
+    for _ in 0..2000 {
+        let packets = at_node(&mut draw, true);
+        let is_late = packets.iter().any(|packet| packet.arrival > packet.start);
+        if !is_feasible(&packets, &in_lstf_order(&packets)) {
+            assert!(is_late, "{packets:?}");
+            failed += 1;
+        }
+    }
+    assert!(failed > 100, "{failed}");
 }
 
 /// A.7.1: with at most two congestion points no packet arrives at one after its o(p, a).
