@@ -656,7 +656,9 @@ fn what_no_capture_shows_is_tried_at_both_ends() {
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("fq_codel is best with congestion control bbr, round trips half, too"),
+        flat.contains(
+            "fq_codel is best with unknown congestion control bbr, round trips half, too"
+        ),
         "{text}"
     );
     let more = [
@@ -749,7 +751,7 @@ fn the_scenario_says_what_is_open() {
     let text = stdout(&["applications", BOTH_WAYS]);
     for words in [
         "Wanted more than they got",
-        "- control: cubic here",
+        "show nothing: cubic here",
         "- rate of the link",
         "kind = \"connections\"",
         "kind = \"recorded\"",

@@ -240,7 +240,9 @@ impl Flight {
             return Votes::default();
         };
         // Slow start's losses tell nothing, and neither does what it had outstanding.
-        let begin = (first + CALM).min(self.windows.len());
+        let begin = (first + CALM.max(4 * apart)).min(self.windows.len());
+        let third = (self.windows.len() - begin).div_ceil(3).max(1);
+        let mut in_thirds = [false; 3];
         let [mut losses, mut packets, mut flight, mut counted] = [0_u64; 4];
         let mut next = 0;
         for (at, window) in self.windows[begin..].iter().enumerate() {
@@ -252,9 +254,11 @@ impl Flight {
             if window.is_lossy && at >= next {
                 losses += 1;
                 next = at + apart;
+                in_thirds[at / third] = true;
             }
         }
-        if losses < FREQUENT || counted == 0 {
+        // A long repair of a single episode has losses, too, but not all the time.
+        if losses < FREQUENT || counted == 0 || in_thirds != [true; 3] {
             return Votes::default();
         }
         let packets_each = packets as f64 / losses as f64;
