@@ -1182,7 +1182,8 @@ fn a_rule_gives_a_server_its_control() {
     );
 }
 
-/// Servers with a download each, of one congestion control, and files that tell nothing by themselves.
+/// Servers with a download each, of one congestion control, and files that tell nothing by
+/// themselves.
 const CONTROLS: &str = r#"
 [[source]]
 name = "bulk"
@@ -1234,8 +1235,8 @@ fn a_short_transfer_takes_the_sign_of_its_host() {
     }
 }
 
-/// Where no transfer shows its congestion control, the verdict is tried with both, without a question.
-/// A stated one is not tried.
+/// Where no transfer shows its congestion control, the verdict is tried with both, without a
+/// question. A stated one is not tried.
 #[test]
 fn a_default_is_tried_both_ways() {
     let folder = Folder::new("default");
@@ -1265,7 +1266,8 @@ fn a_default_is_tried_both_ways() {
     assert!(tried(&["--control", "cubic"]).0.is_empty());
 }
 
-/// A player whose buffer is full asks for a chunk each two seconds, however long the one before took.
+/// A player whose buffer is full asks for a chunk each two seconds, however long the one before
+/// took.
 #[test]
 fn a_player_keeps_its_clock() {
     let (network, _) = OFFICE.split_once("[[source]]").expect("sources");

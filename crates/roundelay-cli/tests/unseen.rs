@@ -1,5 +1,5 @@
-//! What a capture cannot show is asked about: forty captures, made by simulations. In twenty something
-//! essential is hidden, each time something else. The other twenty show all.
+//! What a capture cannot show is asked about: forty captures, made by simulations. In twenty
+//! something essential is hidden, each time something else. The other twenty show all.
 
 use std::fs;
 use std::path::PathBuf;
@@ -190,8 +190,8 @@ fn pcap(packets: &[Packet]) -> Vec<u8> {
     file
 }
 
-/// What the command asks or notes about a capture, on one line: `applications`, or `compare` if senders
-/// react.
+/// What the command asks or notes about a capture, on one line: `applications`, or `compare` if
+/// senders react.
 fn said(path: &str, more: &[&str]) -> String {
     let is_comparison = more.contains(&"--react");
     let command = if is_comparison {

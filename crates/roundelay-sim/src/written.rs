@@ -68,8 +68,8 @@ impl Described for Urgency {
 }
 
 impl Written for Message {
-    const EXPECTED: &'static str = "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by the server, \"> 300b every 4s\", \
-         \"< endless\"";
+    const EXPECTED: &'static str = "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by \
+         the server, \"> 300b every 4s\", \"< endless\"";
     const RANGE: &'static str = ", legal range 1b to 1tb";
 
     fn from_text(text: &str) -> Result<Self, Fault> {

@@ -160,8 +160,8 @@ pub(crate) struct Controls {
 }
 
 impl Controls {
-    /// The same, but senders of which neither a rule nor a transfer tells it have this one. Of all, if
-    /// that of all was stated.
+    /// The same, but senders of which neither a rule nor a transfer tells it have this one. Of all,
+    /// if that of all was stated.
     pub(crate) fn otherwise(&self, control: Control) -> Self {
         Self {
             usual: control,

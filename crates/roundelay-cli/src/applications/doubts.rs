@@ -12,8 +12,8 @@ const SHORTEST: Duration = Duration::from_secs(10);
 const FEW: f64 = 0.05;
 /// The part of the bytes that is too much if receivers have it and the capture does not.
 const MISSING: f64 = 0.01;
-/// The part that is too much if a window of unknown scale limited it, if nothing tells its round trip,
-/// or if it waited while the link had room.
+/// The part that is too much if a window of unknown scale limited it, if nothing tells its round
+/// trip, or if it waited while the link had room.
 const UNKNOWN: f64 = 0.2;
 /// Data in the longest segment that Ethernet carries.
 const SEGMENT: u32 = 1460;
@@ -185,9 +185,9 @@ pub(crate) fn remark(applications: &Applications) -> Option<String> {
     let part = shares.part(shares.merged);
     (part > UNKNOWN).then(|| {
         format!(
-            "Connections with {:.0}% of the bytes have segments longer than Ethernet carries, merged \
-             by offloads, which hide how their senders pace. Capture with these off (ethtool -K \
-             INTERFACE tso off gso off gro off lro off), or on a router.",
+            "Connections with {:.0}% of the bytes have segments longer than Ethernet carries, \
+             merged by offloads, which hide how their senders pace. Capture with these off \
+             (ethtool -K INTERFACE tso off gso off gro off lro off), or on a router.",
             100.0 * part
         )
     })

@@ -141,16 +141,16 @@ impl Assumed {
         }
     }
 
-    /// What is tried in any case: the other congestion control, if the capture shows none for a notable
-    /// part of the bytes, and nobody states one.
+    /// What is tried in any case: the other congestion control, if the capture shows none for a
+    /// notable part of the bytes, and nobody states one.
     fn defaults(&self, applications: &Applications) -> Vec<(&'static str, &'static str, Self)> {
         let other = self.with_other_control(applications, Control::Bbr, NOTABLE);
         let is_stated = self.controls.is_stated;
         other.into_iter().filter(|_| !is_stated).collect()
     }
 
-    /// This congestion control in place of the one that is stated, or of the default for connections
-    /// that show none, if these have more than this part of the bytes.
+    /// This congestion control in place of the one that is stated, or of the default for
+    /// connections that show none, if these have more than this part of the bytes.
     fn with_other_control(
         &self,
         applications: &Applications,

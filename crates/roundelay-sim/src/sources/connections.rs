@@ -65,9 +65,9 @@ pub struct Message {
     pub bytes: Option<u64>,
     /// The time after the message before.
     pub after: Duration,
-    /// The period of the end's clock: it writes no earlier than this after the time at which the clock
-    /// had its own message before. One that had to wait longer for the other end catches up, as a
-    /// player whose buffer has room.
+    /// The period of the end's clock: it writes no earlier than this after the time at which the
+    /// clock had its own message before. One that had to wait longer for the other end catches up,
+    /// as a player whose buffer has room.
     pub every: Option<Duration>,
 }
 
@@ -1161,8 +1161,8 @@ mod tests {
         assert!(in_a_circle(&talks).is_some());
     }
 
-    /// A player's clock runs on while a chunk takes longer than its period: then the next ones follow at
-    /// once, until it has caught up.
+    /// A player's clock runs on while a chunk takes longer than its period: then the next ones
+    /// follow at once, until it has caught up.
     #[test]
     fn a_player_keeps_its_clock() {
         let talks = |think: &str| {

@@ -1,16 +1,17 @@
-//! Whose congestion control: what a transfer's flight does after losses, beside the rate of its losses,
-//! and at rest, tells CUBIC or Reno from BBR.
+//! Whose congestion control: what a transfer's flight does after losses, beside the rate of its
+//! losses, and at rest, tells CUBIC or Reno from BBR.
 //!
-//! A sender with CUBIC or Reno has less outstanding after a loss: .7 or half. Where losses are frequent,
-//! it has about as much outstanding as they leave it (Mathis et al., "The macroscopic behavior of the
-//! TCP congestion avoidance algorithm", CCR 1997; RFC 9438, section 5, for CUBIC). BBR (version 1)
-//! does not heed losses, and every ten seconds it has four packets outstanding for a fifth of a second,
-//! to measure the empty path (Cardwell et al., "BBR: congestion-based congestion control", ACM Queue
-//! 2016). Versions 2 and 3 heed losses, too, so they look like CUBIC here.
+//! A sender with CUBIC or Reno has less outstanding after a loss: .7 or half. Where losses are
+//! frequent, it has about as much outstanding as they leave it (Mathis et al., "The macroscopic
+//! behavior of the TCP congestion avoidance algorithm", CCR 1997; RFC 9438, section 5, for CUBIC).
+//! BBR (version 1) does not heed losses, and every ten seconds it has four packets outstanding for
+//! a fifth of a second, to measure the empty path (Cardwell et al., "BBR: congestion-based
+//! congestion control", ACM Queue 2016). Versions 2 and 3 heed losses, too, so they look like CUBIC
+//! here.
 //!
-//! Each answer to a loss is a vote. A transfer too short for enough votes takes the sign of those of the
-//! same server, else of the same host. By Laplace's rule of succession, `n` votes of which `k` agree
-//! are right with the certainty `(k + 1) / (n + 2)`.
+//! Each answer to a loss is a vote. A transfer too short for enough votes takes the sign of those
+//! of the same server, else of the same host. By Laplace's rule of succession, `n` votes of which
+//! `k` agree are right with the certainty `(k + 1) / (n + 2)`.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -38,8 +39,8 @@ const APART: [usize; 2] = [90, 115];
 const MEASURED: u64 = 10;
 /// Losses of a transfer that show whether it has as much outstanding as they leave it.
 const FREQUENT: u64 = 4;
-/// The part of what losses leave that a sender has at most if it heeds them, and at least if it does
-/// not.
+/// The part of what losses leave that a sender has at most if it heeds them, and at least if it
+/// does not.
 const BY_THE_LAW: [f64; 2] = [1.7, 2.5];
 /// Votes, and the certainty, that make a sign.
 const VOTES: u64 = 3;
@@ -102,8 +103,8 @@ impl Votes {
     }
 }
 
-/// Tells each connection's congestion control by its own votes, else by those of its server, else by
-/// those of its host. The sender is the end that sends more.
+/// Tells each connection's congestion control by its own votes, else by those of its server, else
+/// by those of its host. The sender is the end that sends more.
 pub(super) fn tell(connections: &mut [Connection], votes: &[Votes]) {
     let mut of_servers: HashMap<SocketAddr, Votes> = HashMap::new();
     let mut of_hosts: HashMap<IpAddr, Votes> = HashMap::new();
@@ -190,8 +191,8 @@ impl Flight {
         }
     }
 
-    /// What the flight of a transfer that the network held back shows. `segment`: bytes of a full one;
-    /// `round_trip`: with its wait, nanoseconds.
+    /// What the flight of a transfer that the network held back shows. `segment`: bytes of a full
+    /// one; `round_trip`: with its wait, nanoseconds.
     pub(super) fn votes(&self, segment: u64, round_trip: u64) -> Votes {
         let mut votes = Votes::default();
         if self.measures_the_path(segment) {
@@ -202,10 +203,10 @@ impl Flight {
         votes
     }
 
-    /// Votes by the part of the flight that is left behind each episode of losses, from two and a half
-    /// round trips after it to five and a half: BBR's cycle has filled its flight again by then. CUBIC
-    /// has added half a packet or a little more in each round trip, which is little beside its flight,
-    /// or the episode does not count.
+    /// Votes by the part of the flight that is left behind each episode of losses, from two and a
+    /// half round trips after it to five and a half: BBR's cycle has filled its flight again by
+    /// then. CUBIC has added half a packet or a little more in each round trip, which is little
+    /// beside its flight, or the episode does not count.
     fn behind_losses(&self, segment: u64, round_trip: u64) -> Votes {
         let mut votes = Votes::default();
         let begin = (round_trip * 5 / 2).div_ceil(ROUND).max(1) as usize;
@@ -230,9 +231,9 @@ impl Flight {
         votes
     }
 
-    /// Votes of a transfer with frequent losses, by what it has outstanding beside what these leave:
-    /// `sqrt(1.5 / p)` packets with Reno, `1.05 (T / p)^.75` with CUBIC, for `p` losses a packet and a
-    /// round trip of `T` seconds. Losses within a round trip are one.
+    /// Votes of a transfer with frequent losses, by what it has outstanding beside what these
+    /// leave: `sqrt(1.5 / p)` packets with Reno, `1.05 (T / p)^.75` with CUBIC, for `p` losses a
+    /// packet and a round trip of `T` seconds. Losses within a round trip are one.
     fn by_the_law(&self, segment: u64, round_trip: u64) -> Votes {
         let apart = (round_trip / ROUND) as usize + 1;
         let first = self.windows.iter().position(|window| window.is_lossy);

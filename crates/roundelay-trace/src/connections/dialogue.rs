@@ -37,8 +37,8 @@ const LONGEST_HEARD: u64 = 1_000_000_000;
 const MOST_TICKS: usize = 1024;
 /// Holes in an end's data that are kept: more are nobody's but a tool's that drops packets.
 const MOST_HOLES: usize = 1024;
-/// A pause in which a player's buffer is full, its shortest period, how many requests show it, and by
-/// how much they may be late: nanoseconds, or this part of the period.
+/// A pause in which a player's buffer is full, its shortest period, how many requests show it, and
+/// by how much they may be late: nanoseconds, or this part of the period.
 const LEAST_PAUSE: u64 = 50_000_000;
 const LEAST_PERIOD: u64 = 500_000_000;
 const LEAST_TICKS: usize = 3;
@@ -97,8 +97,8 @@ struct Side {
     opened_at: Option<u64>,
     longest: u32,
     retransmitted: u64,
-    /// Bytes between those that were captured, not yet acknowledged, and those that were acknowledged
-    /// though no packet of the capture has them.
+    /// Bytes between those that were captured, not yet acknowledged, and those that were
+    /// acknowledged though no packet of the capture has them.
     holes: VecDeque<(u64, u64)>,
     missing: u64,
     /// Acknowledgements that told of new bytes.
@@ -826,8 +826,8 @@ impl Dialogue {
         true
     }
 
-    /// The connection at the end of the capture, without its congestion control, and what its transfers
-    /// show of that. `bases`: the least round trips to both ends.
+    /// The connection at the end of the capture, without its congestion control, and what its
+    /// transfers show of that. `bases`: the least round trips to both ends.
     pub(super) fn finish(mut self, last: u64, bases: [u64; 2], ways: &Ways) -> (Connection, Votes) {
         self.end_protocols();
         let least = self.least();
@@ -965,10 +965,11 @@ impl Dialogue {
         messages
     }
 
-    /// The period of a client's clock, nanoseconds, if its pauses show one: as a player's, which asks for
-    /// a chunk each so many seconds, or when its buffer has room. Requests that did not wait tell
-    /// nothing, because the buffer was being filled. The distances of the others are alike, and more
-    /// so than their pauses, because answers take longer at some times than at others.
+    /// The period of a client's clock, nanoseconds, if its pauses show one: as a player's, which
+    /// asks for a chunk each so many seconds, or when its buffer has room. Requests that did not
+    /// wait tell nothing, because the buffer was being filled. The distances of the others are
+    /// alike, and more so than their pauses, because answers take longer at some times than at
+    /// others.
     fn period(&self) -> Option<u64> {
         let mut distances = Vec::new();
         let mut pauses = Vec::new();
@@ -1039,8 +1040,8 @@ impl Dialogue {
         most
     }
 
-    /// Bytes of each end in messages whose sender waited for acknowledgements though no queue was in its
-    /// way, so that a window was the limit, if that window is unknown.
+    /// Bytes of each end in messages whose sender waited for acknowledgements though no queue was
+    /// in its way, so that a window was the limit, if that window is unknown.
     fn by_unknown_window(&self, limits: &[Limit], bases: [u64; 2], ways: &Ways) -> [u64; 2] {
         let mut bytes = [0; 2];
         if self.sides.iter().all(|side| side.shift.is_some()) {

@@ -491,10 +491,10 @@ impl Evidence {
         self.packets >= TELLING && (waits || self.loses()) && has_some
     }
 
-    /// What a sender without a loss has outstanding, if that does not grow: its own host stops it. Linux
-    /// lets a connection have a few pieces in its host's queue (TCP small queues), so that an upload
-    /// fills no queue there. By Little's law, from the rate, the usual time to the receiver and the
-    /// longest wait.
+    /// What a sender without a loss has outstanding, if that does not grow: its own host stops it.
+    /// Linux lets a connection have a few pieces in its host's queue (TCP small queues), so that an
+    /// upload fills no queue there. By Little's law, from the rate, the usual time to the receiver
+    /// and the longest wait.
     pub(super) fn steady_flight(&self, bytes: u64, around: Surroundings) -> Option<u64> {
         let is_lossless = self.octaves.iter().all(|(_, again)| *again == 0);
         if !is_lossless || self.grows() || around.lasted < SHORT {
@@ -515,8 +515,8 @@ impl Evidence {
         losses
     }
 
-    /// Whether the sender waited for acknowledgements, and had something outstanding all the time, though
-    /// no queue was in its way: it filled a window.
+    /// Whether the sender waited for acknowledgements, and had something outstanding all the time,
+    /// though no queue was in its way: it filled a window.
     pub(super) fn fills_a_window(&self, around: Surroundings) -> bool {
         let is_never_idle = self.idle * 100 <= self.packets;
         is_never_idle && self.is_clocked() && !self.has_pressure(around)

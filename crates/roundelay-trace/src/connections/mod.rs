@@ -41,8 +41,8 @@ const DAY: u64 = 86_400_000_000_000;
 /// The longest capture whose connections are a scenario or vectors: the simulator's clock covers 213
 /// days.
 const LONGEST: u64 = 200 * DAY;
-/// Bytes that an acknowledgement tells of at most, on average: receivers answer every second segment,
-/// and cards merge no more than 64 KiB.
+/// Bytes that an acknowledgement tells of at most, on average: receivers answer every second
+/// segment, and cards merge no more than 64 KiB.
 const MOST_AT_ONCE: u64 = 100_000;
 /// Packets between two reports on progress. At each report we also look whether somebody asked to
 /// stop.
@@ -267,8 +267,8 @@ pub struct Applications {
     pub captured_rates: [f64; 2],
     /// What is known of the other direction.
     pub back: WayBack,
-    /// Bytes over the link in transfers whose data waited nearly all the time while the link had room:
-    /// something else held them up.
+    /// Bytes over the link in transfers whose data waited nearly all the time while the link had
+    /// room: something else held them up.
     pub elsewhere: u64,
     /// How long the link was full of TCP's data, which waited or was lost, while no sender seemed to
     /// want more: a contradiction.
