@@ -26,7 +26,7 @@ use crate::terminal::{print, tell};
 use crate::text_file;
 use crate::threads::in_pool;
 use arguments::{Arguments, Controls, Tmix};
-use doubts::warning;
+use doubts::{remark, warning};
 use setting::Setting;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -68,6 +68,7 @@ fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
         doubts: doubts(&applications, &options),
     };
     let has_round_trip = arguments.round_trip.is_some();
+    written.doubts.extend(remark(&applications));
     written
         .doubts
         .extend(warning(&applications, has_round_trip, &arguments.up));

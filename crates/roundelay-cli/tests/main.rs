@@ -44,3 +44,4 @@ mod simulate_files;
 mod style;
 mod sweep;
 mod tree;
+mod unseen;

@@ -101,6 +101,8 @@ struct Reacting<'a> {
     recorded: f64,
     endless: f64,
     limited: f64,
+    /// The part of the bytes in connections whose congestion control the capture shows.
+    shown: f64,
     /// The disciplines' results in the replay of the packets as recorded.
     replay: Vec<Replayed<'a>>,
     /// The ends of what no capture shows, if these were asked for.
@@ -161,6 +163,7 @@ impl<'a> Reacting<'a> {
             recorded: basis.recorded,
             endless: basis.endless,
             limited: basis.limited,
+            shown: basis.shown,
             replay: replayed(&reaction.replay.disciplines),
             open,
         }

@@ -68,18 +68,18 @@ impl Described for Urgency {
 }
 
 impl Written for Message {
-    const EXPECTED: &'static str =
-        "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by the server, \"< endless\"";
+    const EXPECTED: &'static str = "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by \
+         the server, \"> 300b every 4s\", \"< endless\"";
     const RANGE: &'static str = ", legal range 1b to 1tb";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         let wrong = || Self::wrong(text);
         let words: Vec<_> = text.split_whitespace().collect();
-        let (end, bytes, after) = match words[..] {
-            [end, bytes] => (end, bytes, Duration::ZERO),
-            [end, bytes, "after", after] => {
-                (end, bytes, Duration::from_text(after).map_err(|_| wrong())?)
-            }
+        let time = |text: &str| Duration::from_text(text).map_err(|_| wrong());
+        let (end, bytes, after, every) = match words[..] {
+            [end, bytes] => (end, bytes, Duration::ZERO, None),
+            [end, bytes, "after", after] => (end, bytes, time(after)?, None),
+            [end, bytes, "every", every] => (end, bytes, Duration::ZERO, Some(time(every)?)),
             _ => return Err(wrong()),
         };
         let by = match end {
@@ -92,6 +92,7 @@ impl Written for Message {
                 by,
                 bytes: None,
                 after,
+                every,
             });
         }
         let Bytes(bytes) = Bytes::from_text(bytes).map_err(|_| wrong())?;
@@ -102,6 +103,7 @@ impl Written for Message {
             by,
             bytes: Some(bytes),
             after,
+            every,
         })
     }
 }
@@ -111,9 +113,9 @@ impl Described for Message {
 
     fn schema() -> Schema {
         json_schema!({
-            "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( after [0-9.]+[a-zA-Z]+)?$",
-            "description": "What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after the message before.",
-            "examples": ["> 300b", "< 14kb after 2ms", "< endless"]
+            "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( (after|every) [0-9.]+[a-zA-Z]+)?$",
+            "description": "What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after the message before, or by a clock of this period.",
+            "examples": ["> 300b", "< 14kb after 2ms", "> 300b every 4s", "< endless"]
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use roundelay::{Duration, Ecn, Fault, Rate};
 use roundelay_trace::arguments::{parse_rate, parse_spec, read};
-use roundelay_trace::connections::{Connection, Seen};
+use roundelay_trace::connections::{Connection, Seen, Sign};
 use roundelay_trace::{
     DirectionChoice, Filter, Headers, InterfaceName, Ports, parse_length, parse_time,
 };
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 
     /// Congestion control of senders: reno, cubic, bbr or bbr3 for all, or for those that match, as
     /// in 'src port 8443 = bbr'. You can repeat it, and the first rule that matches counts
-    /// [default: bbr where a transfer shows it, else cubic]
+    /// [default: bbr where a transfer, or others of its host, show it, else cubic]
     #[arg(long, value_name = "NAME", value_parser = parse_control)]
     pub(crate) control: Vec<ControlRule>,
 
@@ -94,7 +94,7 @@ pub(crate) struct Up {
     pub(crate) up_rate: Option<Rate>,
 
     /// Discipline of the link's other direction: 'fq_codel', 'fifo limit 100' [default: a fifo of
-    /// the longest wait that the capture shows]
+    /// the longest wait that the capture shows, if uploads lost something there]
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_queue)]
     pub(crate) up_queue: Option<String>,
 }
@@ -156,17 +156,23 @@ pub(crate) struct Controls {
     pub(crate) usual: Control,
     rules: Vec<ControlRule>,
     /// Whether the control of all is stated, so that what the capture shows does not count.
-    is_stated: bool,
+    pub(crate) is_stated: bool,
 }
 
 impl Controls {
-    /// All senders have this one.
-    pub(crate) fn all(control: Control) -> Self {
+    /// The same, but senders of which neither a rule nor a transfer tells it have this one. Of all,
+    /// if that of all was stated.
+    pub(crate) fn otherwise(&self, control: Control) -> Self {
         Self {
             usual: control,
-            rules: Vec::new(),
-            is_stated: true,
+            ..self.clone()
         }
+    }
+
+    /// Whether nothing tells a connection's control: neither the caller nor a transfer.
+    pub(crate) fn assumes(&self, connection: &Connection) -> bool {
+        let has_rule = self.rule_of(connection).is_some();
+        !self.is_stated && !has_rule && connection.control.is_none()
     }
 
     pub(crate) fn of(rules: &[ControlRule]) -> Self {
@@ -191,14 +197,13 @@ impl Controls {
         name.unwrap_or(self.usual.name())
     }
 
-    /// The control of a connection, by the packets of the end that sends more.
-    pub(crate) fn of_connection(&self, connection: &Connection) -> Control {
-        let is_of_client = connection.bytes[0] > connection.bytes[1];
-        let [client, server] = [connection.client, connection.server];
-        let [from, to] = if is_of_client {
-            [client, server]
+    /// The rule for the packets of a connection's sender.
+    fn rule_of(&self, connection: &Connection) -> Option<&ControlRule> {
+        let from = connection.sender();
+        let to = if from == connection.client {
+            connection.server
         } else {
-            [server, client]
+            connection.client
         };
         let headers = Headers {
             source: from.ip(),
@@ -210,13 +215,20 @@ impl Controls {
             dscp: 0,
             ecn: Ecn::NotCapable,
         };
-        let matching = self.rules.iter().find(|rule| {
+        self.rules.iter().find(|rule| {
             let filter = rule.filter.as_ref();
             filter.is_some_and(|filter| filter.matches(Some(&headers)))
-        });
-        match (matching, connection.control) {
+        })
+    }
+
+    /// The control of a connection's sender.
+    pub(crate) fn of_connection(&self, connection: &Connection) -> Control {
+        match (self.rule_of(connection), connection.control) {
             (Some(rule), _) => rule.control,
-            (None, Some(Seen::Bbr)) if !self.is_stated => Control::Bbr,
+            (None, Some(Sign { seen, .. })) if !self.is_stated => match seen {
+                Seen::Bbr => Control::Bbr,
+                Seen::HeedsLosses => Control::Cubic,
+            },
             (None, _) => self.usual,
         }
     }

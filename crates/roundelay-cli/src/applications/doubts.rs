@@ -1,7 +1,7 @@
 //! What a capture cannot tell of its applications, and the capture that would.
 
 use roundelay::{Duration, Rate};
-use roundelay_trace::connections::Applications;
+use roundelay_trace::connections::{Applications, End};
 
 use super::arguments::Up;
 
@@ -10,6 +10,13 @@ const SHORTEST: Duration = Duration::from_secs(10);
 /// A smaller part of the bytes over TCP leaves nearly all as recorded. In the direction of requests
 /// and acknowledgements, which is not the bottleneck of the simulation, these come as no link sent them.
 const FEW: f64 = 0.05;
+/// The part of the bytes that is too much if receivers have it and the capture does not.
+const MISSING: f64 = 0.01;
+/// The part that is too much if a window of unknown scale limited it, if nothing tells its round
+/// trip, or if it waited while the link had room.
+const UNKNOWN: f64 = 0.2;
+/// Data in the longest segment that Ethernet carries.
+const SEGMENT: u32 = 1460;
 /// The part of TCP's bytes in connections of which one direction was captured, that is too much.
 const HALF: f64 = 0.5;
 /// A link that was full for this long, and for this part of the time, without a sender that wanted
@@ -34,6 +41,16 @@ pub(crate) struct Shares {
     pub(crate) quic: u64,
     /// Of all else that is not TCP.
     pub(crate) recorded: u64,
+    /// Of connections whose congestion control the capture shows.
+    pub(crate) shown: u64,
+    /// Of connections whose acknowledgements hardly are in the capture.
+    unacknowledged: u64,
+    /// Acknowledged, but not captured.
+    missing: u64,
+    /// In messages that a receive window of unknown scale limited.
+    by_unknown_window: u64,
+    /// Of connections with segments longer than Ethernet carries.
+    merged: u64,
 }
 
 impl Shares {
@@ -41,13 +58,34 @@ impl Shares {
         let mut shares = Self::default();
         for connection in &applications.connections {
             let mut bytes = 0;
-            for end in 0..2 {
-                if connection.over[end] {
-                    bytes += connection.bytes[end];
-                    shares.limited += connection.limited[end];
+            for end in End::BOTH {
+                let index = end as usize;
+                if !connection.over[index] {
+                    continue;
+                }
+                bytes += connection.bytes[index];
+                shares.limited += connection.limited[index];
+                shares.missing += connection.missing[index];
+                shares.by_unknown_window += connection.by_unknown_window[index];
+                if connection.is_unacknowledged(end) {
+                    shares.unacknowledged += connection.bytes[index];
+                }
+            }
+            if connection.over == [false; 2] && !connection.is_whole() {
+                // The link's data is that of the end that was not captured.
+                for end in 0..2 {
+                    if !connection.seen[end] {
+                        bytes += connection.bytes[end];
+                    }
                 }
             }
             shares.bytes += bytes;
+            if connection.segment_len.iter().any(|len| *len > SEGMENT) {
+                shares.merged += bytes;
+            }
+            if connection.control.is_some() {
+                shares.shown += bytes;
+            }
             if connection.is_whole() {
                 shares.whole += bytes;
             } else {
@@ -141,6 +179,20 @@ pub(crate) fn warning(
     })
 }
 
+/// What a capture hides without making its answer worthless.
+pub(crate) fn remark(applications: &Applications) -> Option<String> {
+    let shares = Shares::of(applications);
+    let part = shares.part(shares.merged);
+    (part > UNKNOWN).then(|| {
+        format!(
+            "Connections with {:.0}% of the bytes have segments longer than Ethernet carries, \
+             merged by offloads, which hide how their senders pace. Capture with these off \
+             (ethtool -K INTERFACE tso off gso off gro off lro off), or on a router.",
+            100.0 * part
+        )
+    })
+}
+
 /// Why a capture cannot tell what senders that react would do; empty if it can.
 fn reasons(applications: &Applications, has_round_trip: bool, up: &Up) -> Vec<String> {
     let shares = Shares::of(applications);
@@ -166,15 +218,56 @@ fn reasons(applications: &Applications, has_round_trip: bool, up: &Up) -> Vec<St
     let Applications {
         unexplained,
         length,
+        elsewhere,
+        captured_rates: [rate, _],
         ..
     } = *applications;
+    let is_half_seen = shares.half as f64 > HALF * tcp as f64;
+    if shares.unacknowledged as f64 > HALF * tcp as f64 && !is_half_seen {
+        reasons.push(format!(
+            "it has hardly an acknowledgement for {:.0}% of TCP's bytes, so nothing tells whether \
+             their senders waited (a capture filter may have left short packets out)",
+            100.0 * shares.unacknowledged as f64 / tcp as f64
+        ));
+    }
+    if shares.part(shares.missing) > MISSING {
+        reasons.push(format!(
+            "receivers acknowledged {:.1}% of its bytes that it does not have (the tool dropped \
+             packets, sampled them, or they took another way)",
+            100.0 * shares.part(shares.missing)
+        ));
+    }
+    if shares.part(elsewhere) > UNKNOWN {
+        reasons.push(format!(
+            "the data of {:.0}% of its bytes waited while the link had room, so the link was \
+             slower then, or carried more than was captured, or another link held them up (if \
+             {:.3} Mbit/s was not its rate, state it: --captured-rate)",
+            100.0 * shares.part(elsewhere),
+            rate / 1e6
+        ));
+    }
+    if shares.part(shares.by_unknown_window) > UNKNOWN {
+        reasons.push(format!(
+            "the senders of {:.0}% of its bytes filled a receive window of unknown scale, because \
+             the connections began before the capture",
+            100.0 * shares.part(shares.by_unknown_window)
+        ));
+    }
+    let without = without_round_trip(applications);
+    if !is_half_seen && shares.part(without) > UNKNOWN && !has_round_trip {
+        reasons.push(format!(
+            "nothing in it tells the round trips of connections with {:.0}% of its bytes (state \
+             them: --round-trip)",
+            100.0 * shares.part(without)
+        ));
+    }
     let is_much = unexplained.as_secs_f64() > UNEXPLAINED.1 * length.as_secs_f64();
     if unexplained >= UNEXPLAINED.0 && is_much {
         reasons.push(format!(
             "the link was full for {:.0} s, with data that waited or was lost, but no sender looks \
              limited by it (if {:.3} Mbit/s was not its rate, state it: --captured-rate)",
             unexplained.as_secs_f64(),
-            applications.captured_rates[0] / 1e6
+            rate / 1e6
         ));
     }
     if up.up_rate.is_none() && applications.back.unclear as f64 > UPLOADS * shares.bytes as f64 {
@@ -191,4 +284,18 @@ fn reasons(applications: &Applications, has_round_trip: bool, up: &Up) -> Vec<St
         ));
     }
     reasons
+}
+
+/// Bytes over the link of connections whose round trip nothing tells.
+fn without_round_trip(applications: &Applications) -> u64 {
+    let mut bytes = 0;
+    let round_trips = applications.round_trips();
+    for (connection, round_trip) in applications.connections.iter().zip(round_trips) {
+        for end in 0..2 {
+            if connection.over[end] && round_trip.is_none() {
+                bytes += connection.bytes[end];
+            }
+        }
+    }
+    bytes
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use roundelay::{Duration, LinkLayer, Rate};
 use roundelay_report::clean;
-use roundelay_trace::connections::{Applications, Seen, Window};
+use roundelay_trace::connections::{Applications, Seen, ShownBy, Sign, Window};
 
 use super::doubts::Shares;
 use super::setting::{Setting, time};
@@ -94,7 +94,9 @@ impl WayUp {
         let bytes = rate.bits_per_second() as f64 / 8.0 * wait.as_secs_f64();
         let queue = match &setting.up.up_queue {
             Some(queue) => queue.clone(),
-            None if bytes as u64 > LEAST_QUEUE => format!("fifo limit {}b", bytes as u64),
+            None if bytes as u64 > LEAST_QUEUE && applications.back.losses > 0 => {
+                format!("fifo limit {}b", bytes as u64)
+            }
             None => "fifo limit 1000".to_owned(),
         };
         Some(Self { rate, queue })
@@ -134,7 +136,6 @@ fn comments(
     let mut paced = 0;
     let mut concurrent = 0;
     let mut elsewhere = 0;
-    let [mut bbr, mut heeding] = [0; 2];
     let [mut by_window, mut without_window] = [0; 2];
     for connection in connections {
         whole += usize::from(connection.is_whole());
@@ -142,8 +143,6 @@ fn comments(
         endless += usize::from(connection.endless);
         paced += usize::from(!connection.writes_if_paced.is_empty());
         concurrent += usize::from(connection.concurrent);
-        bbr += usize::from(connection.control == Some(Seen::Bbr));
-        heeding += usize::from(connection.control == Some(Seen::HeedsLosses));
         elsewhere += usize::from(connection.over == [false; 2]);
         by_window += usize::from(matches!(connection.window, Window::Limit(_)));
         without_window += usize::from(connection.window == Window::Unknown);
@@ -188,12 +187,7 @@ fn comments(
     lines.extend([
         String::new(),
         "Not in the capture, so open:".to_owned(),
-        format!(
-            "- control: {} here. Try cubic and bbr, which lose differently. {bbr} transfers show \
-             BBR, because they heed no losses or measure the empty path every ten seconds. \
-             {heeding} heed losses, as CUBIC, Reno and BBR 3 do. The others show nothing.",
-            setting.controls.usual.name()
-        ),
+        control(applications, setting),
         "- round_trip: the smallest measured; under load it contains some of the recorded queue's \
          wait. Try half."
             .to_owned(),
@@ -265,5 +259,58 @@ fn comments(
     for line in lines {
         writeln!(text, "{}", format!("# {line}").trim_end()).unwrap_or_default();
     }
+    text
+}
+
+/// Whose congestion control transfers show, how certain that is, and what the others have here.
+fn control(applications: &Applications, setting: &Setting) -> String {
+    let mut shown: Vec<(Seen, ShownBy, usize, f64)> = Vec::new();
+    let mut assumed = 0;
+    for connection in &applications.connections {
+        let Some(Sign {
+            seen,
+            by,
+            certainty,
+        }) = connection.control
+        else {
+            assumed += 1;
+            continue;
+        };
+        let known = shown
+            .iter_mut()
+            .find(|(known, by_whom, ..)| (*known, *by_whom) == (seen, by));
+        match known {
+            Some((_, _, count, least)) => {
+                *count += 1;
+                *least = certainty.min(*least);
+            }
+            None => shown.push((seen, by, 1, certainty)),
+        }
+    }
+    let mut text = "- control:".to_owned();
+    for (seen, by, count, certainty) in shown {
+        let shows = match (seen, by) {
+            (Seen::Bbr, ShownBy::Itself) => {
+                "show BBR, because they heed no losses or measure the empty path"
+            }
+            (Seen::HeedsLosses, ShownBy::Itself) => "heed losses, as CUBIC, Reno and BBR 3 do",
+            (Seen::Bbr, ShownBy::Server) => "have BBR by others of their server",
+            (Seen::HeedsLosses, ShownBy::Server) => "heed losses by others of their server",
+            (Seen::Bbr, ShownBy::Host) => "have BBR by others of their host",
+            (Seen::HeedsLosses, ShownBy::Host) => "heed losses by others of their host",
+        };
+        write!(
+            text,
+            " {count} connections {shows} (certain to {:.0}% or more).",
+            100.0 * certainty
+        )
+        .unwrap_or_default();
+    }
+    write!(
+        text,
+        " {assumed} show nothing: {} here. Try cubic and bbr, which lose differently.",
+        setting.controls.usual.name()
+    )
+    .unwrap_or_default();
     text
 }

@@ -263,6 +263,9 @@ fn words(message: &Message, is_endless: bool) -> String {
     } else {
         format!("{}b", message.bytes)
     };
+    if let Some(every) = message.every {
+        return format!("\"{mark} {bytes} every {}\"", time(every));
+    }
     // Microseconds are below what a capture's times can tell.
     if message.after.as_nanos() < 1000 {
         format!("\"{mark} {bytes}\"")

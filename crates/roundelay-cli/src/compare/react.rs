@@ -30,6 +30,9 @@ use crate::runs::Runs;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 
+/// The part of the bytes from which on a default is tried both ways: a smaller part decides little.
+const NOTABLE: f64 = 0.1;
+
 /// The applications behind the capture, or the question that it leaves open. `for_strangers`:
 /// without the capture's name.
 ///
@@ -85,11 +88,13 @@ pub(super) fn compare(
         host,
     };
     let mut comparison = case.under(&assumed, sinks)?;
-    if !arguments.open {
-        return Ok(comparison);
-    }
+    let ends = if arguments.open {
+        assumed.ends(applications)
+    } else {
+        assumed.defaults(applications)
+    };
     let mut open = Vec::new();
-    for (parameter, value, assumed) in assumed.ends(applications) {
+    for (parameter, value, assumed) in ends {
         let mut none = Vec::new();
         none.resize_with(options.specs.len(), || None);
         let advised = Advised::new(case.under(&assumed, none)?, options, None);
@@ -136,15 +141,49 @@ impl Assumed {
         }
     }
 
+    /// What is tried in any case: the other congestion control, if the capture shows none for a
+    /// notable part of the bytes, and nobody states one.
+    fn defaults(&self, applications: &Applications) -> Vec<(&'static str, &'static str, Self)> {
+        let other = self.with_other_control(applications, Control::Bbr, NOTABLE);
+        let is_stated = self.controls.is_stated;
+        other.into_iter().filter(|_| !is_stated).collect()
+    }
+
+    /// This congestion control in place of the one that is stated, or of the default for
+    /// connections that show none, if these have more than this part of the bytes.
+    fn with_other_control(
+        &self,
+        applications: &Applications,
+        control: Control,
+        least: f64,
+    ) -> Option<(&'static str, &'static str, Self)> {
+        let mut assumed = 0;
+        for connection in &applications.connections {
+            if self.controls.assumes(connection) {
+                assumed += bytes_over_the_link(connection);
+            }
+        }
+        let parameter = if self.controls.is_stated {
+            "congestion control"
+        } else if Shares::of(applications).part(assumed) > least {
+            "unknown congestion control"
+        } else {
+            return None;
+        };
+        let other = Self {
+            controls: self.controls.otherwise(control),
+            ..self.clone()
+        };
+        Some((parameter, control.name(), other))
+    }
+
     /// Both ends of each range, except what is assumed already: the parameter, the value, and all
     /// that is assumed there.
     fn ends(&self, applications: &Applications) -> Vec<(&'static str, &'static str, Self)> {
         let mut ends = Vec::new();
         for control in [Control::Cubic, Control::Bbr] {
             if control != self.controls.usual {
-                let mut assumed = self.clone();
-                assumed.controls = Controls::all(control);
-                ends.push(("congestion control", control.name(), assumed));
+                ends.extend(self.with_other_control(applications, control, 0.0));
             }
         }
         let connections = &applications.connections;
@@ -424,6 +463,15 @@ fn over_the_link(connection: &Connection) -> [SocketAddr; 2] {
     }
 }
 
+/// The bytes of a connection over the link.
+fn bytes_over_the_link(connection: &Connection) -> u64 {
+    let mut bytes = 0;
+    for (over, sent) in connection.over.into_iter().zip(connection.bytes) {
+        bytes += if over { sent } else { 0 };
+    }
+    bytes
+}
+
 /// What the answer rests on.
 fn basis(applications: &Applications) -> Basis {
     let shares = Shares::of(applications);
@@ -434,5 +482,6 @@ fn basis(applications: &Applications) -> Basis {
         recorded: shares.part(shares.recorded),
         endless: shares.part(shares.endless),
         limited: shares.part(shares.limited),
+        shown: shares.part(shares.shown),
     }
 }

@@ -848,8 +848,8 @@ class RequestResponse(EverySource):
 
 
 #: What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after
-#: the message before.
-#: Examples: "> 300b", "< 14kb after 2ms", "< endless".
+#: the message before, or by a clock of this period.
+#: Examples: "> 300b", "< 14kb after 2ms", "> 300b every 4s", "< endless".
 Message: TypeAlias = str
 
 
@@ -869,7 +869,8 @@ class Talk(Table):
 
     _nested: ClassVar[dict[str, Any]] = {"after": Awaited}
 
-    #: What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "< endless" without end.
+    #: What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "> 300b every 4s" by a
+    #: clock of this period, "< endless" without end.
     messages: Sequence[Message]
     #: The message that must have arrived whole before the client opens the connection. If that connection is
     #: closed before, this one waits no longer.

@@ -65,6 +65,10 @@ pub struct Message {
     pub bytes: Option<u64>,
     /// The time after the message before.
     pub after: Duration,
+    /// The period of the end's clock: it writes no earlier than this after the time at which the
+    /// clock had its own message before. One that had to wait longer for the other end catches up,
+    /// as a player whose buffer has room.
+    pub every: Option<Duration>,
 }
 
 /// A message of another connection.
@@ -103,8 +107,8 @@ pub struct Talk {
     /// Whether the two ends write without waiting for each other.
     #[serde(default)]
     pub concurrent: bool,
-    /// What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "< endless"
-    /// without end.
+    /// What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "> 300b every
+    /// 4s" by a clock of this period, "< endless" without end.
     #[serde(with = "Messages")]
     pub messages: Vec<Message>,
 }
@@ -447,6 +451,8 @@ struct Thread {
     /// The next message, and when its end writes it. None while it waits.
     next: usize,
     due: Option<Instant>,
+    /// When each end's last message was due by its clock.
+    clocks: [Option<Instant>; 2],
     /// For the message before the next one: how many bytes its end had written, up to and with it.
     awaited: u64,
 }
@@ -523,6 +529,7 @@ impl Speaker {
                 messages,
                 next: 0,
                 due: None,
+                clocks: [None; 2],
                 awaited: 0,
             });
         }
@@ -611,7 +618,14 @@ impl Speaker {
         let message = *thread.next()?;
         if thread.due.is_none() {
             let since = self.since(thread, message, now)?;
-            self.threads[number].due = Some(since + message.after);
+            let clock = thread.clocks[message.by as usize];
+            let by_clock = match (message.every, clock) {
+                (Some(every), Some(last)) => last + every,
+                _ => since + message.after,
+            };
+            let thread = &mut self.threads[number];
+            thread.clocks[message.by as usize] = Some(by_clock);
+            thread.due = Some(by_clock.max(since));
         }
         let due = self.threads[number].due?;
         (due <= now).then_some(message)
@@ -1147,6 +1161,38 @@ mod tests {
         assert!(in_a_circle(&talks).is_some());
     }
 
+    /// A player's clock runs on while a chunk takes longer than its period: then the next ones
+    /// follow at once, until it has caught up.
+    #[test]
+    fn a_player_keeps_its_clock() {
+        let talks = |think: &str| {
+            vec![talk(&[
+                "> 100b",
+                "< 1kb",
+                "> 100b every 1s",
+                &format!("< 1kb after {think}"),
+                "> 100b every 1s",
+                "< 1kb",
+                "> 100b every 1s",
+                "< 1kb",
+            ])]
+        };
+        let mut starts = Vec::new();
+        for think in ["0ms", "1500ms"] {
+            let mut begun = Vec::new();
+            for (start, ..) in millis(&run(talks(think))) {
+                begun.push(start);
+            }
+            starts.push(begun);
+        }
+        let first = starts[0][0];
+        assert_eq!(starts[0], [0, 1000, 2000, 3000].map(|after| first + after));
+        // A round trip for the request, and one for the answer.
+        assert_eq!(starts[1][..2], starts[0][..2]);
+        assert!(starts[1][2] > starts[0][2] + 500, "{starts:?}");
+        assert_eq!(starts[1][3], starts[0][3], "{starts:?}");
+    }
+
     #[test]
     fn messages_are_words() {
         assert_eq!(
@@ -1154,9 +1200,12 @@ mod tests {
             Message {
                 by: End::Server,
                 bytes: Some(2048),
-                after: Duration::from_millis(3)
+                after: Duration::from_millis(3),
+                every: None,
             }
         );
+        let every = message("> 300b every 4s").every;
+        assert_eq!(every, Some(Duration::from_secs(4)));
         assert_eq!(message("> endless").bytes, None);
         use roundelay_files::Written as _;
         for wrong in [

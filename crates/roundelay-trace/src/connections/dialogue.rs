@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use roundelay::{Duration, Ecn};
 
-use super::control::Seen;
+use super::control::Votes;
 use super::course::Course;
 use super::limit::{BUSY, Evidence, FIRST_WINDOW, Heard, Limit, Surroundings, has_heard};
 use super::{Close, Connection, End, Heading, Message, WayBack, Ways, Window};
@@ -35,6 +35,15 @@ const MOST_HEARD: usize = 16_384;
 const LONGEST_HEARD: u64 = 1_000_000_000;
 /// Values of an end's clock whose echo is awaited: more are on their way on no path.
 const MOST_TICKS: usize = 1024;
+/// Holes in an end's data that are kept: more are nobody's but a tool's that drops packets.
+const MOST_HOLES: usize = 1024;
+/// A pause in which a player's buffer is full, its shortest period, how many requests show it, and
+/// by how much they may be late: nanoseconds, or this part of the period.
+const LEAST_PAUSE: u64 = 50_000_000;
+const LEAST_PERIOD: u64 = 500_000_000;
+const LEAST_TICKS: usize = 3;
+const LATE: u64 = 30_000_000;
+const PART_LATE: u64 = 50;
 /// Ports below are those of servers.
 const WELL_KNOWN: u16 = 1024;
 /// Data in the longest segment on an Ethernet: captured ones may be longer, merged by offloading.
@@ -88,6 +97,12 @@ struct Side {
     opened_at: Option<u64>,
     longest: u32,
     retransmitted: u64,
+    /// Bytes between those that were captured, not yet acknowledged, and those that were
+    /// acknowledged though no packet of the capture has them.
+    holes: VecDeque<(u64, u64)>,
+    missing: u64,
+    /// Acknowledgements that told of new bytes.
+    advances: u64,
     /// The shift of its windows as its SYN has it, if that was captured.
     shift: Option<Option<u8>>,
 }
@@ -189,6 +204,34 @@ impl Side {
             }
         }
         None
+    }
+
+    /// Data up to `start` has not passed, but what comes next has.
+    fn skip_to(&mut self, start: u64) {
+        if start > self.next && self.holes.len() < MOST_HOLES {
+            self.holes.push_back((self.next, start));
+        }
+    }
+
+    /// Old data passes.
+    fn fill(&mut self, start: u64, end: u64) {
+        for hole in &mut self.holes {
+            if start <= hole.0 && end > hole.0 {
+                hole.0 = end.min(hole.1);
+            } else if start < hole.1 && end >= hole.1 {
+                hole.1 = start;
+            }
+        }
+    }
+
+    /// All bytes before this position are acknowledged: holes among them were never captured.
+    fn close_holes(&mut self, position: u64) {
+        while let Some((begin, end)) = self.holes.front()
+            && *end <= position
+        {
+            self.missing += end - begin;
+            self.holes.pop_front();
+        }
     }
 
     /// The position in the stream of a sequence number, near a known one.
@@ -385,6 +428,7 @@ impl Dialogue {
             for side in &mut self.sides {
                 side.heard = Heard::new();
                 side.outstanding = VecDeque::new();
+                side.holes = VecDeque::new();
                 side.ticks = VecDeque::new();
             }
         }
@@ -424,6 +468,9 @@ impl Dialogue {
         if position > other.next + 1 {
             // Data that passed elsewhere.
             let unseen = position - other.next;
+            other.close_holes(position);
+            other.missing += if other.seen { unseen } else { 0 };
+            other.advances += 1;
             return self.guess(by.other(), unseen, position, now);
         }
         let position = position.min(other.next);
@@ -432,6 +479,8 @@ impl Dialogue {
         }
         other.acknowledged = position;
         other.advanced_at = now;
+        other.advances += 1;
+        other.close_holes(position);
         let mut sample = None;
         while let Some(&(end, at)) = other.outstanding.front()
             && end <= position
@@ -499,7 +548,9 @@ impl Dialogue {
         side.longest = side.longest.max(segment.len);
         let start = side.position(segment.sequence, side.next);
         let end = start + u64::from(segment.len);
+        side.skip_to(start);
         if end <= side.next {
+            side.fill(start, end);
             side.retransmitted += 1;
             if side.next > side.acknowledged {
                 // The message is not whole before its repairs are there.
@@ -775,8 +826,9 @@ impl Dialogue {
         true
     }
 
-    /// The connection at the end of the capture. `bases`: the least round trips to both ends.
-    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], ways: &Ways) -> Connection {
+    /// The connection at the end of the capture, without its congestion control, and what its
+    /// transfers show of that. `bases`: the least round trips to both ends.
+    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], ways: &Ways) -> (Connection, Votes) {
         self.end_protocols();
         let least = self.least();
         let mut limits = Vec::with_capacity(self.said.len());
@@ -789,6 +841,9 @@ impl Dialogue {
             *limit = Limit::Application { is_in_step: true };
         }
         let may_be_endless = is_cut && self.may_have_wanted_more(bases, ways);
+        let votes = self.votes(&limits, bases, ways);
+        let by_unknown_window = self.by_unknown_window(&limits, bases, ways);
+        let own_stack = self.own_stack(&limits, bases, ways);
         let is_turned = self.turn();
         let limited = self.limited(&limits);
         let round_trips = if is_turned {
@@ -797,11 +852,14 @@ impl Dialogue {
             least
         };
         let is_quiet = self.is_quiet(ways);
-        let control = self.control(&limits);
         let concurrent = self.overlaps >= 2 && self.overlaps * 10 >= self.said.len() as u64;
         let endless = self.is_endless(last, limits.last().copied());
         let is_held = matches!(limits.last(), Some(limit) if limit.is_network());
-        let window = self.limiting_window(&limits);
+        let window = match (self.limiting_window(&limits), own_stack) {
+            (Window::Limit(bytes), _) => Window::Limit(bytes),
+            (_, Some(bytes)) => Window::Limit(bytes),
+            (window, None) => window,
+        };
         let messages = self.messages(concurrent, &limits);
         let mut writes_if_paced = Vec::new();
         if endless && let Some(limit @ Limit::Paced { .. }) = limits.last_mut() {
@@ -817,7 +875,7 @@ impl Dialogue {
             writes_if_endless = said.writes(*is_in_step).len();
         }
         let [client, server] = self.sides;
-        Connection {
+        let connection = Connection {
             client: self.ends[0],
             server: self.ends[1],
             start: Duration::from_nanos(self.start),
@@ -835,15 +893,19 @@ impl Dialogue {
             bytes: [client.next, server.next],
             limited,
             retransmitted: [client.retransmitted, server.retransmitted],
+            missing: [client.missing, server.missing],
+            advances: [client.advances, server.advances],
+            by_unknown_window,
             messages,
             concurrent,
             endless,
             writes_if_paced,
             writes_if_endless,
-            control,
+            control: None,
             is_held,
             window,
-        }
+        };
+        (connection, votes)
     }
 
     /// What the receive windows of both ends did: the largest one that was a limit.
@@ -865,7 +927,21 @@ impl Dialogue {
     fn messages(&self, concurrent: bool, limits: &[Limit]) -> Vec<Message> {
         let mut messages = Vec::new();
         let mut before = None;
+        let period = if concurrent { None } else { self.period() };
+        let mut asked_at = None;
         for (said, limit) in self.said.iter().zip(limits) {
+            let is_request = said.by == End::Client && before == Some(End::Server);
+            let mut every = None;
+            if is_request
+                && said.after_other > LEAST_PAUSE
+                && let (Some(asked_at), Some(period)) = (asked_at, period)
+                && is_near(said.began_at.saturating_sub(asked_at), period)
+            {
+                every = Some(Duration::from_nanos(period));
+            }
+            if said.by == End::Client {
+                asked_at = Some(said.began_at);
+            }
             let after = if concurrent || before == Some(said.by) {
                 said.after_own
             } else {
@@ -882,10 +958,45 @@ impl Dialogue {
                     by: said.by,
                     bytes,
                     after: Duration::from_nanos(after),
+                    every: every.take(),
                 });
             }
         }
         messages
+    }
+
+    /// The period of a client's clock, nanoseconds, if its pauses show one: as a player's, which
+    /// asks for a chunk each so many seconds, or when its buffer has room. Requests that did not
+    /// wait tell nothing, because the buffer was being filled. The distances of the others are
+    /// alike, and more so than their pauses, because answers take longer at some times than at
+    /// others.
+    fn period(&self) -> Option<u64> {
+        let mut distances = Vec::new();
+        let mut pauses = Vec::new();
+        let mut asked_at: Option<u64> = None;
+        let mut before = End::Client;
+        for said in &self.said {
+            if said.by == End::Client {
+                if before == End::Server
+                    && said.after_other > LEAST_PAUSE
+                    && let Some(asked_at) = asked_at
+                {
+                    distances.push(said.began_at.saturating_sub(asked_at));
+                    pauses.push(said.after_other);
+                }
+                asked_at = Some(said.began_at);
+            }
+            before = said.by;
+        }
+        distances.sort_unstable();
+        let period = *distances.get(distances.len() / 2)?;
+        let mut near = 0;
+        for distance in &distances {
+            near += usize::from(is_near(*distance, period));
+        }
+        let is_clock = near >= LEAST_TICKS && near * 4 >= distances.len() * 3;
+        let is_steadier = spread(&mut pauses) > 2 * spread(&mut distances);
+        (is_clock && is_steadier && period >= LEAST_PERIOD).then_some(period)
     }
 
     /// Bytes of each end in messages of which the network was the limit.
@@ -899,18 +1010,69 @@ impl Dialogue {
         limited
     }
 
-    /// The congestion control that the messages show which the network held back.
-    fn control(&self, limits: &[Limit]) -> Option<Seen> {
+    /// What the messages that the network held back show of their sender's congestion control.
+    fn votes(&self, limits: &[Limit], bases: [u64; 2], ways: &Ways) -> Votes {
+        let mut votes = Votes::default();
         for (said, limit) in self.said.iter().zip(limits) {
             let segment = self.sides[said.by as usize].longest.min(SEGMENT).into();
             if limit.is_network()
                 && let Some(evidence) = &said.evidence
-                && let Some(seen) = evidence.control(segment)
             {
-                return Some(seen);
+                let around = self.surroundings(said, bases, ways);
+                votes.add(evidence.votes(segment, around));
             }
         }
-        None
+        votes
+    }
+
+    /// What uploads have outstanding at most because their own host stops them.
+    fn own_stack(&self, limits: &[Limit], bases: [u64; 2], ways: &Ways) -> Option<u64> {
+        let mut most = None;
+        for (said, limit) in self.said.iter().zip(limits) {
+            if self.way_of(said.by) == 1
+                && limit.is_network()
+                && let Some(evidence) = &said.evidence
+            {
+                let around = self.surroundings(said, bases, ways);
+                most = most.max(evidence.steady_flight(said.bytes(), around));
+            }
+        }
+        most
+    }
+
+    /// Bytes of each end in messages whose sender waited for acknowledgements though no queue was
+    /// in its way, so that a window was the limit, if that window is unknown.
+    fn by_unknown_window(&self, limits: &[Limit], bases: [u64; 2], ways: &Ways) -> [u64; 2] {
+        let mut bytes = [0; 2];
+        if self.sides.iter().all(|side| side.shift.is_some()) {
+            return bytes;
+        }
+        for (said, limit) in self.said.iter().zip(limits) {
+            if matches!(limit, Limit::Application { .. })
+                && let Some(evidence) = &said.evidence
+                && evidence.fills_a_window(self.surroundings(said, bases, ways))
+            {
+                bytes[said.by as usize] += said.bytes();
+            }
+        }
+        bytes
+    }
+
+    /// Bytes of the link's messages whose data waited nearly all the time while the link had room.
+    pub(super) fn held_up_elsewhere(&self, bases: [u64; 2], ways: &Ways) -> u64 {
+        let mut bytes = 0;
+        for said in &self.said {
+            let around = self.surroundings(said, bases, ways);
+            let has_room = around.load < BUSY && around.lasted > LONG_MESSAGE;
+            if has_room
+                && self.way_of(said.by) == 0
+                && let Some(evidence) = &said.evidence
+                && evidence.is_waiting([around.to_sender, around.to_receiver])
+            {
+                bytes += said.bytes();
+            }
+        }
+        bytes
     }
 
     /// Whether the last message waited so long that it may have wanted more, whatever its limit is
@@ -939,6 +1101,7 @@ impl Dialogue {
             let is_unclear = matches!(limit, Limit::Application { is_in_step: true });
             if limit.is_network() {
                 back.wait = back.wait.max(Some(wait));
+                back.losses += evidence.losses();
             } else if is_unclear && around.lasted > LONG_MESSAGE {
                 back.unclear += said.bytes();
             }
@@ -984,4 +1147,18 @@ impl Dialogue {
         let wanted = limit.is_some_and(Limit::wanted_more);
         self.is_cut(last) && wanted && said.bytes() > longest
     }
+}
+
+/// Whether a distance between requests is a clock's period.
+const fn is_near(distance: u64, period: u64) -> bool {
+    distance.abs_diff(period) <= LATE + period / PART_LATE
+}
+
+/// The distance of the middle half of these.
+fn spread(values: &mut [u64]) -> u64 {
+    values.sort_unstable();
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0;
+    };
+    values[last * 3 / 4] - values[last / 4]
 }

@@ -19,7 +19,7 @@
 
 use std::collections::VecDeque;
 
-use super::control::{Flight, ROUND, Seen};
+use super::control::{Flight, ROUND, Votes};
 
 /// Windows around the time at which a packet was allowed, in which its acknowledgement is looked
 /// for: nanoseconds before and after. Hosts answer within microseconds, busy ones or those behind a
@@ -387,9 +387,10 @@ impl Evidence {
         (is_clear && is_alone).then_some(middle)
     }
 
-    /// The congestion control that the message shows. `segment`: bytes of a full one.
-    pub(super) fn control(&self, segment: u64) -> Option<Seen> {
-        self.flight.seen(segment)
+    /// What the message shows of its sender's congestion control. `segment`: bytes of a full one.
+    pub(super) fn votes(&self, segment: u64, around: Surroundings) -> Votes {
+        let round_trip = self.round_trip(around).unwrap_or(around.to_receiver);
+        self.flight.votes(segment, round_trip)
     }
 
     /// What limited the message.
@@ -488,6 +489,37 @@ impl Evidence {
         let waits = self.waits(around, [LONG_WAIT, 8]) >= NEARLY_ALWAYS;
         let has_some = around.share >= Some(SOME_SHARE);
         self.packets >= TELLING && (waits || self.loses()) && has_some
+    }
+
+    /// What a sender without a loss has outstanding, if that does not grow: its own host stops it.
+    /// Linux lets a connection have a few pieces in its host's queue (TCP small queues), so that an
+    /// upload fills no queue there. By Little's law, from the rate, the usual time to the receiver
+    /// and the longest wait.
+    pub(super) fn steady_flight(&self, bytes: u64, around: Surroundings) -> Option<u64> {
+        let is_lossless = self.octaves.iter().all(|(_, again)| *again == 0);
+        if !is_lossless || self.grows() || around.lasted < SHORT {
+            return None;
+        }
+        let to_receiver = u64::from(quantile(&self.rounds, 1, 2)?) * 1000;
+        let to_sender = around.to_sender + self.wait_of_sender(around.to_sender);
+        let rate = bytes as f64 / around.lasted as f64;
+        Some((rate * (to_receiver + to_sender) as f64) as u64)
+    }
+
+    /// Segments sent again.
+    pub(super) fn losses(&self) -> u64 {
+        let mut losses = 0;
+        for (_, again) in &self.octaves {
+            losses += again;
+        }
+        losses
+    }
+
+    /// Whether the sender waited for acknowledgements, and had something outstanding all the time,
+    /// though no queue was in its way: it filled a window.
+    pub(super) fn fills_a_window(&self, around: Surroundings) -> bool {
+        let is_never_idle = self.idle * 100 <= self.packets;
+        is_never_idle && self.is_clocked() && !self.has_pressure(around)
     }
 
     /// Whether data waits in a queue so often that its sender may have wanted more.

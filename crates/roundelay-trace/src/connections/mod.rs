@@ -30,7 +30,7 @@ use crate::observed::Observed;
 use crate::selection::{Chosen, Selector};
 use crate::survey::{Survey, survey};
 use crate::timeline::Ordered;
-pub use control::Seen;
+pub use control::{Seen, ShownBy, Sign};
 use course::Course;
 use dialogue::Dialogue;
 
@@ -41,6 +41,9 @@ const DAY: u64 = 86_400_000_000_000;
 /// The longest capture whose connections are a scenario or vectors: the simulator's clock covers 213
 /// days.
 const LONGEST: u64 = 200 * DAY;
+/// Bytes that an acknowledgement tells of at most, on average: receivers answer every second
+/// segment, and cards merge no more than 64 KiB.
+const MOST_AT_ONCE: u64 = 100_000;
 /// Packets between two reports on progress. At each report we also look whether somebody asked to
 /// stop.
 const BLOCK: u64 = 8192;
@@ -87,6 +90,9 @@ pub struct Message {
     /// whichever comes last in the list; in a concurrent connection always from the same end's. The
     /// first one counts from the connection's opening at its end.
     pub after: Duration,
+    /// The period of its end's clock, if pauses show one: the message comes so long behind the same
+    /// end's before, however long the answer to that took.
+    pub every: Option<Duration>,
 }
 
 /// How a connection ended.
@@ -105,7 +111,8 @@ pub enum Window {
     Unknown,
     /// No message filled one all the time.
     Roomy,
-    /// A message did, without a loss: the largest such window, in bytes.
+    /// A message did, without a loss: the largest such window, in bytes. Or an upload had as much
+    /// outstanding all the time and lost nothing, because its own host stopped it.
     Limit(u64),
 }
 
@@ -145,6 +152,12 @@ pub struct Connection {
     pub limited: [u64; 2],
     /// Segments of each end without a new byte.
     pub retransmitted: [u64; 2],
+    /// Bytes of each end that were acknowledged though no packet of the capture has them.
+    pub missing: [u64; 2],
+    /// Acknowledgements that told of new bytes of each end.
+    pub advances: [u64; 2],
+    /// Bytes of each end in messages that a receive window limited whose scale is unknown.
+    pub by_unknown_window: [u64; 2],
     /// What the ends wrote, in the order of time.
     pub messages: Vec<Message>,
     /// Whether the ends wrote without waiting for each other.
@@ -158,8 +171,8 @@ pub struct Connection {
     /// How many writes at the end may have been one message without end: their data always waited or
     /// was lost, and the capture, or the other end's close, cut them off. Else 0.
     pub writes_if_endless: usize,
-    /// The congestion control that its transfers show, if they do.
-    pub control: Option<Seen>,
+    /// The congestion control that its transfers show, or others of its sender, if they do.
+    pub control: Option<Sign>,
     /// Whether the network was the limit of the last message.
     pub is_held: bool,
     /// Whether the ends' receive windows were a limit.
@@ -170,6 +183,21 @@ impl Connection {
     /// Whether both ends were captured: thinking times are known.
     pub const fn is_whole(&self) -> bool {
         self.seen[0] && self.seen[1]
+    }
+
+    /// Whether an end's data has hardly any acknowledgements in the capture, so that nothing tells
+    /// whether it waited for them.
+    pub const fn is_unacknowledged(&self, end: End) -> bool {
+        self.bytes[end as usize] / MOST_AT_ONCE > self.advances[end as usize]
+    }
+
+    /// The end that sends more.
+    pub const fn sender(&self) -> SocketAddr {
+        if self.bytes[0] > self.bytes[1] {
+            self.client
+        } else {
+            self.server
+        }
     }
 
     /// Addresses of the client and the server, and their networks if they are behind the link.
@@ -218,6 +246,8 @@ pub struct WayBack {
     /// The longest wait of transfers that the network held back there, but for the longest moments.
     /// None: it held none back.
     pub wait: Option<Duration>,
+    /// Segments that they sent again. Without any, nothing tells the queue's limit.
+    pub losses: u64,
     /// Bytes of long messages there of which nothing tells whether the network or their application
     /// was the limit.
     pub unclear: u64,
@@ -237,6 +267,9 @@ pub struct Applications {
     pub captured_rates: [f64; 2],
     /// What is known of the other direction.
     pub back: WayBack,
+    /// Bytes over the link in transfers whose data waited nearly all the time while the link had
+    /// room: something else held them up.
+    pub elsewhere: u64,
     /// How long the link was full of TCP's data, which waited or was lost, while no sender seemed to
     /// want more: a contradiction.
     pub unexplained: Duration,
@@ -624,6 +657,7 @@ impl Reader {
             packets: self.packets,
             captured_rates: [self.courses[0].rate(), self.courses[1].rate()],
             back: WayBack::default(),
+            elsewhere: 0,
             unexplained: Duration::ZERO,
             mean: if seconds > 0.0 {
                 self.bytes as f64 * 8.0 / seconds
@@ -654,14 +688,18 @@ impl Reader {
             let bases = bases.of_ends(dialogue);
             dialogue.explain(bases, &ways, &mut explained);
             dialogue.tell_of_way_back(bases, &ways, &mut applications.back);
+            applications.elsewhere += dialogue.held_up_elsewhere(bases, &ways);
         }
         let unexplained = ways.courses[0].unexplained(ways.rates[0], ways.nearest[0], &explained);
         applications.unexplained = Duration::from_nanos(unexplained);
+        let mut votes = Vec::with_capacity(self.dialogues.len());
         for dialogue in self.dialogues {
             let bases = bases.of_ends(&dialogue);
-            let connection = dialogue.finish(self.last, bases, &ways);
+            let (connection, shown) = dialogue.finish(self.last, bases, &ways);
             applications.connections.push(connection);
+            votes.push(shown);
         }
+        control::tell(&mut applications.connections, &votes);
         end_together(&mut applications.connections);
         applications
             .recorded

@@ -130,6 +130,7 @@ pub fn read(name: &str, text: &str) -> Result<Applications, VectorError> {
         observed: Observed::default(),
         captured_rates: [0.0; 2],
         back: WayBack::default(),
+        elsewhere: 0,
         unexplained: Duration::ZERO,
         mean: 0.0,
         connections,
@@ -262,6 +263,9 @@ impl Reader<'_> {
             bytes: [0; 2],
             limited: [0; 2],
             retransmitted: [0; 2],
+            missing: [0; 2],
+            advances: [u64::MAX; 2],
+            by_unknown_window: [0; 2],
             messages: Vec::new(),
             concurrent,
             endless: false,
@@ -302,6 +306,7 @@ impl Reader<'_> {
                     by,
                     bytes,
                     after: Duration::from_micros(wait),
+                    every: None,
                 });
             }
         })

@@ -31,6 +31,8 @@ pub struct Basis {
     pub endless: f64,
     /// In messages that the network limited, whether they ended or not.
     pub limited: f64,
+    /// In TCP connections whose congestion control the capture shows.
+    pub shown: f64,
 }
 
 /// From this part of the bytes on, something would go faster.
