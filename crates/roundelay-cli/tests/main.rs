@@ -32,6 +32,7 @@ mod meter;
 mod objective;
 mod outputs;
 mod own_scheduler;
+mod packaging;
 mod papers;
 mod progress;
 #[cfg(target_os = "linux")]
@@ -44,3 +45,4 @@ mod simulate_files;
 mod style;
 mod sweep;
 mod tree;
+mod versions;
