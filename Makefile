@@ -75,7 +75,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	cargo test --release --locked -p roundelay-live --test all -- long::random_commands --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds
 	python3 peers/compare.py check
-	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test all -- \
+	ROUNDELAY_CAPTURES="$(CURDIR)/$(TOOLS)/captures" cargo test --release --locked -p roundelay-trace --test all -- \
 	  foreign:: compare:: speed:: --ignored --nocapture --test-threads 1
 
 lint: ## format and clippy, warnings as errors
@@ -87,22 +87,22 @@ lint: ## format and clippy, warnings as errors
 # A folder of its own, empty at first: cargo takes a crate of an earlier run, of the same version, for this one.
 PACKAGING := $(CURDIR)/target/packaging
 package: ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
-	rm -rf $(PACKAGING) $${CARGO_HOME:-$$HOME/.cargo}/registry/src/-*/roundelay*
-	mkdir -p $(PACKAGING)/no-npm && printf '#!/bin/sh\nexit 1\n' > $(PACKAGING)/no-npm/npm && chmod +x $(PACKAGING)/no-npm/npm
-	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
-	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
+	rm -rf target/packaging "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/-*/roundelay*
+	mkdir -p target/packaging/no-npm && printf '#!/bin/sh\nexit 1\n' > target/packaging/no-npm/npm && chmod +x target/packaging/no-npm/npm
+	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR="$(PACKAGING)" cargo package --locked --allow-dirty --workspace
+	cd target/packaging/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR="$(PACKAGING)/tests" cargo test
 
-# The files of a release.
-FILES := $(CURDIR)/target/release-files
+# The files of a release. Paths are relative, so that no recipe takes a part of this folder's own path for another word.
+FILES := target/release-files
 # A Linux may lack gcc's own shared library, which Rust's standard library asks for. In its place the linker finds a script that names the static one.
-STATIC_GCC := $(CURDIR)/target/static-gcc
+STATIC_GCC := target/static-gcc
 # Equal functions become one, where the linker can: more than a megabyte less.
 FOLDING = $(shell mkdir -p target && echo 'fn main() {}' > target/empty.rs && rustc -C link-arg=-Wl,--icf=all -o target/empty target/empty.rs 2> /dev/null && echo -C link-arg=-Wl,--icf=all)
 BINARY_FLAGS = -C strip=symbols -C link-arg=-L$(STATIC_GCC) $(FOLDING)
 MATURIN := $(TOOLS)/maturin/bin/maturin
 MUSL := $(shell uname -m)-unknown-linux-musl
 MUSL_ENV := CARGO_TARGET_$(shell echo $(MUSL) | tr a-z- A-Z_)
-export ADVISORIES
+export ADVISORIES TREE
 release: release-fetch ## the files of a release in target/release-files, tested: binary, archive, .deb, wheels, checksums; publishes nothing
 	python3 packaging/release.py check
 	rm -rf $(FILES) && mkdir -p $(FILES)
@@ -133,13 +133,13 @@ setup-musl:
 	command -v musl-gcc > /dev/null || { $(INSTALL) musl-tools; } || true
 
 # The registry's crates are fetched anew, into a folder of its own; then there is no network.
-RELEASE_CLONE := $(CURDIR)/target/release-clone
+RELEASE_CLONE := target/release-clone
 release-offline: release-fetch ## make release from the last commit: in a fresh clone, without a network after its dependencies are fetched
 	rm -rf $(RELEASE_CLONE)
 	git clone --quiet . $(RELEASE_CLONE)/clone
-	mkdir -p $(RELEASE_CLONE)/clone/$(TOOLS) && ln -s $(CURDIR)/$(TOOLS)/maturin $(RELEASE_CLONE)/clone/$(TOOLS)/maturin
+	mkdir -p $(RELEASE_CLONE)/clone/$(TOOLS) && ln -s "$(CURDIR)/$(TOOLS)/maturin" $(RELEASE_CLONE)/clone/$(TOOLS)/maturin
 	touch $(MATURIN) # younger than the clone's list of packages
-	export CARGO_HOME=$(RELEASE_CLONE)/cargo PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/clone && \
+	export CARGO_HOME="$(CURDIR)/$(RELEASE_CLONE)/cargo" PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/clone && \
 	  CARGO_NET_OFFLINE=false cargo fetch --locked && \
 	  CARGO_NET_OFFLINE=true ADVISORIES=unchecked unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
 	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/clone/target/release-files $(FILES)-offline
@@ -147,7 +147,7 @@ release-offline: release-fetch ## make release from the last commit: in a fresh 
 
 release-clean-root: ## make release from the last commit in a Debian of its own, without a network after its dependencies are fetched; as root
 	command -v mmdebstrap || { $(INSTALL) mmdebstrap; }
-	packaging/clean-root.sh $(CURDIR) $(CURDIR)/target/release-root $(FILES)-clean-root
+	packaging/clean-root.sh "$(CURDIR)" "$(CURDIR)/target/release-root" $(FILES)-clean-root
 
 # What Cargo.toml promises.
 OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -209,7 +209,7 @@ wheel-freethreaded: setup-python ## a wheel for a free-threaded Python, and the 
 	git diff --quiet Cargo.lock || { echo "Cargo.lock differs from the committed one: git checkout Cargo.lock"; exit 1; }
 	cp Cargo.lock $(FREETHREADED_WHEEL)/Cargo.lock; trap 'cp $(FREETHREADED_WHEEL)/Cargo.lock Cargo.lock' EXIT; \
 	  test $(FREETHREADED) != 3.13 || cargo update --quiet pyo3 --precise 0.28.3; \
-	  PYO3_CONFIG_FILE=$(CURDIR)/$(FREETHREADED_WHEEL)/settings $(PYTHON)/maturin build --release --out $(FREETHREADED_WHEEL)
+	  PYO3_CONFIG_FILE="$(CURDIR)/$(FREETHREADED_WHEEL)/settings" $(PYTHON)/maturin build --release --out $(FREETHREADED_WHEEL)
 	ls $(FREETHREADED_WHEEL)/roundelay-*-cp$(subst .,,$(FREETHREADED))t-*.whl
 	test $(FREETHREADED) != 3.13 || $(MAKE) test-freethreaded
 
@@ -272,10 +272,11 @@ page: setup-npm setup-wasm ## two pages in target/page: qfq.html, the shipped sc
 	$(call page_module,roundelay-compare-wasm,page-fast)
 	node $(PAGE_CRATE)/page/build.mjs target/page
 	node $(COMPARE_CRATE)/page/build.mjs target/page
+	python3 packaging/notices.py roundelay-wasm roundelay-compare-wasm > target/page/THIRD-PARTY-NOTICES.txt
 
 # A thousand random loads: departures by compare, for the QFQ page's to equal. Then texts, reports and JSON of the command, for the compare page's.
 page-test: page setup-chromium ## the pages: the QFQ page's size and departures in a thousand cases, the compare page's output beside the command's, both in headless Chromium
-	ROUNDELAY_CASES=$(CURDIR)/target/page/cases.json cargo test --locked -p roundelay-wasm -p roundelay-compare-wasm
+	ROUNDELAY_CASES="$(CURDIR)/target/page/cases.json" cargo test --locked -p roundelay-wasm -p roundelay-compare-wasm
 	node $(PAGE_CRATE)/tests/departures.mjs target/page
 	node $(PAGE_CRATE)/tests/browser.mjs target/page/qfq.html --screenshots target/screenshots
 	cargo build --release --locked -p roundelay-cli

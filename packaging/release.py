@@ -68,6 +68,7 @@ def machine() -> str:
 
 def check() -> None:
     number = version()
+    print("tree: " + tree())
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     if cited is None or cited.group(1) != number:
         fail(f"CITATION.cff: expected version: {number}, as in Cargo.toml")
@@ -78,6 +79,24 @@ def check() -> None:
     print("changelog: " + changelog((ROOT / "CHANGELOG.md").read_text(), number))
     print("semantic versioning: " + semver())
     print("advisories: " + advisories())
+
+
+def tree() -> str:
+    """Whether the files are those of the commit: a file that nobody committed may end up in a package, or change its build."""
+    odd = [line for line in run("git", "status", "--porcelain", "-z").split("\0") if line]
+    if not odd:
+        return "as committed"
+    if os.environ.get("TREE") != "uncommitted":
+        fail(f"tree: {len(odd)} files are changed or not committed, as {odd[0]!r}. To go on with them: make release TREE=uncommitted")
+    return f"NOT AS COMMITTED, as asked for by TREE=uncommitted: {len(odd)} files, as {odd[0]!r}"
+
+
+def schemas(out: Path) -> None:
+    """The schemas in the commit, and no other file that lies beside them."""
+    out.mkdir(parents=True)
+    for name in run("git", "ls-files", "-z", "docs/schemas").split("\0"):
+        if name:
+            shutil.copy(ROOT / name, out)
 
 
 def changelog(text: str, number: str) -> str:
@@ -162,7 +181,7 @@ def staged(binary: Path, folder: Path) -> None:
         (share / name).write_text(run(binary, "completions", shell))
     documents = share / "doc/roundelay"
     documents.mkdir(parents=True)
-    shutil.copytree(ROOT / "docs/schemas", documents / "schemas")
+    schemas(documents / "schemas")
     shutil.copy(ROOT / "README.md", documents)
     (documents / "changelog.gz").write_bytes(gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), 9, mtime=0))
     licences = [(ROOT / name).read_text() for name in ["LICENSE-MIT", "LICENSE-APACHE"]]
@@ -219,7 +238,7 @@ def archive(binary: Path, out: Path) -> None:
         run(binary, "man", "--out", folder / "man")
         for shell in COMPLETIONS:
             (folder / "completions" / f"roundelay.{shell}").write_text(run(binary, "completions", shell))
-        shutil.copytree(ROOT / "docs/schemas", folder / "schemas")
+        schemas(folder / "schemas")
         for document in DOCUMENTS:
             shutil.copy(ROOT / document, folder)
         (folder / NOTICES).write_text(notices.notices(["roundelay-cli"]))

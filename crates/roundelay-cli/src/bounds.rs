@@ -41,7 +41,8 @@ pub(crate) fn text(arguments: &Bounds, host: &Host) -> Result<String, Failure> {
     let report = match &arguments.tree {
         Some(path) => {
             let (tree, _) = read_tree(path, &host.stop)?;
-            Report::of_tree(&plan, &tree)
+            let name = arguments.flows.display();
+            Report::of_tree(&plan, &tree).map_err(|fault| fault.in_file(name.to_string(), 0))
         }
         None => Report::new(&plan, &arguments.disciplines, with_sources),
     };

@@ -242,6 +242,10 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     for rule in arguments.weight.iter().rev() {
         weights.push_first(rule.clone());
     }
+    if arguments.rate.is_none() && arguments.capture.is_file() {
+        // A damaged record of a live run, which has its rate, is no capture.
+        open(&arguments.capture, stop)?;
+    }
     let rate = arguments
         .rate
         .ok_or_else(|| Failure::missing("--rate <RATE>"))?;

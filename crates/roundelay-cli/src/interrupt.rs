@@ -1,9 +1,16 @@
 //! Handles signals. A signal ends the command at once, but incomplete files are removed first.
 
 /// From now on, a signal that ends the process first removes incomplete files, and a file beyond
-/// the size limit is an ordinary error. Signals that the parent process ignored stay ignored.
+/// the size limit is an ordinary error. Signals that the parent process ignored stay ignored. One
+/// thread waits for signals, however many commands a process runs.
 #[cfg(unix)]
 pub(crate) fn listen() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(wait_for_signals);
+}
+
+#[cfg(unix)]
+fn wait_for_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;

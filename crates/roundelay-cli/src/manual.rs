@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use roundelay::Fault;
+use roundelay_report::write_text;
 
 use crate::command::Arguments;
 use crate::failure::Failure;
@@ -41,12 +42,11 @@ fn unknown(command: &str, pages: &[(String, String)]) -> Failure {
 }
 
 fn write(folder: &Path, pages: &[(String, String)]) -> Result<(), Failure> {
-    let failed =
-        |path: &Path, error| Failure::run(format!("{}: cannot write: {error}", path.display()));
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::run(format!("{}: cannot write: {error}", folder.display())))?;
     for (name, page) in pages {
         let path = folder.join(format!("{name}.1"));
-        fs::write(&path, page).map_err(|error| failed(&path, error))?;
+        write_text(&path, page).map_err(Failure::run)?;
     }
     Ok(())
 }

@@ -471,6 +471,36 @@ fn offloads_are_restored_under_another_name_and_a_note_stays_until_then() {
     });
 }
 
+/// Only `ethtool` there can turn on what was on before.
+#[test]
+fn offloads_that_stay_off_in_another_namespace_are_told() {
+    in_the_middle(|_| {
+        let folder = folder("moved");
+        let session = Between::start(&folder, "moved", &[]);
+        let mut holder = Command::new("unshare")
+            .args(["--net", "sleep", "60"])
+            .spawn()
+            .expect("unshare runs");
+        let process = holder.id().to_string();
+        wait_for_namespace(&process);
+        let far = MIDDLE[1];
+        let words = ["link", "set", "dev", far, "netns", &process];
+        let moved = Command::new("ip").args(words).status();
+        assert!(moved.expect("ip runs").success());
+        let output = session.wait();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        let expected = format!(
+            "{far}: not here any more. If it was moved to another network namespace, its offloads \
+             are still off. There, ethtool -K {far} "
+        );
+        assert!(told.contains(&expected), "{told}");
+        holder.kill().expect("it runs");
+        holder.wait().expect("it ends");
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
 #[test]
 fn a_run_ends_with_its_interface_and_its_record_is_whole() {
     in_the_middle(|world| {

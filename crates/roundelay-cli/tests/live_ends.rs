@@ -5,15 +5,20 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use roundelay_live::{Entry, Recording};
+use serde_json::Value;
 
-use crate::live::{Ended, command, folder, may_run, retried, run, text, users};
+use crate::live::{
+    Ended, balances, command, folder, idle, into_output, may_run, retried, run, text, users,
+};
 use crate::pty::Pty;
 
 /// Longest wait on a busy machine.
@@ -206,6 +211,84 @@ fn the_first_process_of_a_container_ends_nothing_but_its_commands() {
     page.read_to_end(&mut rest).expect("a page");
     assert!(status(&mut session.0).is_some_and(|status| status.success()));
     assert_eq!(left, [format!("sleep {word}2 "), format!("sleep {word}3 ")]);
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// Talks to a server in every wrong way until the run is over: asks again and again and reads nothing,
+/// sends garbage, half a request, more than a request may have, or nothing.
+fn flood(address: &str, is_over: &AtomicBool) {
+    let long = vec![b'x'; 20_000];
+    let requests: [&[u8]; 5] = [
+        b"GET /metrics HTTP/1.1\r\n\r\n",
+        b"\x1b[31m\0\xff\r\n\r\n",
+        b"GET /met",
+        &long,
+        b"",
+    ];
+    let mut open = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        for request in requests {
+            if let Ok(mut stream) = TcpStream::connect(address) {
+                _ = stream.set_nonblocking(true);
+                _ = stream.write_all(request);
+                open.push(stream);
+            }
+        }
+        open.drain(..open.len().saturating_sub(50));
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_flood_of_requests_for_metrics_costs_no_frame_and_no_verdict() {
+    let folder = folder("flooded");
+    if may(&folder, None) {
+        let arguments = [
+            "live",
+            "--rate",
+            "10mbit",
+            "--json",
+            "--metrics",
+            "0.0.0.0:0",
+        ];
+        let mut start = command(&folder, None, &arguments);
+        let near = "for i in {1..200}; do echo $i > /dev/udp/{far}/9; sleep .01; done";
+        start.args(["--record", "f.pcapng", "fifo", "--", "bash", "-c", near]);
+        start.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut session = Ended(retried(|| start.spawn()));
+        let mut messages = BufReader::new(session.0.stderr.take().expect("messages"));
+        let mut lines = [String::new(), String::new()];
+        for line in &mut lines {
+            messages.read_line(line).expect("a line");
+        }
+        let [address, warning] = &lines;
+        let expected = "anybody who reaches this machine can read these metrics";
+        assert!(warning.contains(expected), "{warning}");
+        let port = address
+            .trim()
+            .trim_end_matches("/metrics")
+            .rsplit(':')
+            .next();
+        let address = format!("127.0.0.1:{}", port.expect("a port"));
+        let is_over = AtomicBool::new(false);
+        let output = thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| flood(&address, &is_over));
+            }
+            let output = into_output(std::mem::replace(&mut session, Ended(idle())));
+            is_over.store(true, Ordering::Relaxed);
+            output
+        });
+        let lines = text(&output.stdout);
+        assert!(output.status.success(), "{lines}");
+        let last = lines.lines().last().expect("a verdict");
+        let verdict: Value = serde_json::from_str(last).expect("JSON");
+        balances(&verdict);
+        let outside = &verdict["ways"][0]["outside"];
+        let arrived = verdict["ways"][0]["books"]["arrived"].as_u64();
+        assert!(arrived >= Some(200), "{arrived:?}, {outside}");
+        assert!(fates(&folder.join("f.pcapng")).1, "the record is whole");
+    }
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 

@@ -32,6 +32,7 @@ mod meter;
 mod objective;
 mod outputs;
 mod own_scheduler;
+mod packaging;
 mod papers;
 mod progress;
 #[cfg(target_os = "linux")]
@@ -45,3 +46,4 @@ mod style;
 mod sweep;
 mod tree;
 mod unseen;
+mod versions;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
@@ -13,6 +14,8 @@ use crate::bottleneck::Bottleneck;
 use crate::request::Request;
 use crate::settings::Way;
 
+/// Where Linux tells the machine's name.
+const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 /// The longest request.
 const LONGEST: usize = 8192;
 /// How many clients we serve at a time. One more replaces the one that has been here longest.
@@ -23,8 +26,8 @@ const CLIENTS: usize = 16;
 #[derive(Debug)]
 pub struct Metrics {
     listener: TcpListener,
-    /// Whether only this machine can connect.
-    is_local: bool,
+    /// What this machine is called, without its domain.
+    own_name: String,
     /// Clients that have not sent their whole request yet. The one that has been here longest comes
     /// first.
     clients: VecDeque<Request<TcpStream>>,
@@ -39,7 +42,7 @@ impl Metrics {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         Ok(Self {
-            is_local: listener.local_addr()?.ip().is_loopback(),
+            own_name: fs::read_to_string(HOSTNAME).unwrap_or_default(),
             listener,
             clients: VecDeque::new(),
         })
@@ -65,7 +68,7 @@ impl Metrics {
                     let Some(text) = text.take() else {
                         return true;
                     };
-                    let answer = answer(&String::from_utf8_lossy(request), self.is_local, text);
+                    let answer = answer(&String::from_utf8_lossy(request), &self.own_name, text);
                     _ = client.answer(&answer);
                     false
                 }
@@ -88,10 +91,10 @@ impl Metrics {
     }
 }
 
-/// Whether a request names a host that this machine's own programs would name: by its number, or
-/// `localhost`. A page in a browser could have a name of its own lead here, and so read what we
-/// answer.
-fn names_this_machine(request: &str) -> bool {
+/// Whether a request names the host as whoever means this machine does: by a number, as `localhost`, or
+/// by its name in any domain. A page in a browser could have a name of its own lead here, and so read
+/// what we answer.
+fn names_this_machine(request: &str, own_name: &str) -> bool {
     for line in request.lines().skip(1) {
         let Some((name, value)) = line.split_once(':') else {
             break;
@@ -100,21 +103,26 @@ fn names_this_machine(request: &str) -> bool {
             let value = value.trim();
             let is_number = value.parse::<SocketAddr>().is_ok() || value.parse::<IpAddr>().is_ok();
             let host = value.split(':').next().unwrap_or_default();
-            return is_number || host.eq_ignore_ascii_case("localhost");
+            if is_number || host.eq_ignore_ascii_case("localhost") {
+                return true;
+            }
+            let [own, named] = [own_name, host].map(|name| name.trim().split('.').next());
+            return own != Some("") && own.map(str::to_lowercase) == named.map(str::to_lowercase);
         }
     }
     true
 }
 
 /// The answer to an HTTP request. `text` makes the page.
-fn answer(request: &str, is_local: bool, text: impl FnOnce() -> String) -> String {
+fn answer(request: &str, own_name: &str, text: impl FnOnce() -> String) -> String {
     let mut words = request.split_whitespace();
     let method = words.next();
     let path = words.next();
     let (status, body) = match (method, path) {
-        _ if is_local && !names_this_machine(request) => (
+        _ if !names_this_machine(request, own_name) => (
             "403 Forbidden",
-            "expected the host localhost, or an address as a number\n".to_owned(),
+            "expected as host localhost, this machine's own name, or an address as a number\n"
+                .to_owned(),
         ),
         (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
         (Some("GET"), _) => ("404 Not Found", "expected the path /metrics\n".to_owned()),
@@ -363,14 +371,18 @@ mod tests {
             ("[::1]:9100", true),
             ("attacker.example:9100", false),
             ("localhost.attacker.example", false),
+            ("router:9100", true),
+            ("Router.lan:9100", true),
+            ("router-attacker.example:9100", false),
             ("", false),
         ] {
             let request = format!("GET /metrics HTTP/1.1\r\nAccept: */*\r\nhost: {host}\r\n\r\n");
-            let page = super::answer(&request, true, || "a 1\n".to_owned());
+            let page = super::answer(&request, "router.home\n", || "a 1\n".to_owned());
             assert_eq!(page.starts_with("HTTP/1.1 200"), is_ours, "{host}: {page}");
-            let page = super::answer(&request, false, || "a 1\n".to_owned());
-            assert!(page.starts_with("HTTP/1.1 200"), "anybody may ask: {page}");
         }
+        // A machine without a name is not called by an empty one.
+        let page = super::answer("GET / HTTP/1.1\r\nhost:\r\n\r\n", "", String::new);
+        assert!(page.starts_with("HTTP/1.1 403"), "{page}");
     }
 
     #[test]

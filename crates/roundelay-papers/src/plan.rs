@@ -190,6 +190,7 @@ impl Plan {
         find: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Self, PlanError> {
         let (reader, mut table) = Reader::read::<Table>("", text)?;
+        steers_nothing(&reader, "", &Value::Table(table.clone()))?;
         let Some(Value::String(like)) = table.get("like").cloned() else {
             return Ok(Reader::read("", text)?.1);
         };
@@ -390,9 +391,55 @@ fn is_of_column(part: &str, column: &str) -> bool {
     }
 }
 
+/// # Errors
+/// A text has a character that controls a terminal: pages and tables have the plan's texts as they are.
+fn steers_nothing(reader: &Reader<'_>, path: &str, value: &Value) -> Result<(), PlanError> {
+    let steers =
+        |text: &str| text.contains(|letter: char| letter.is_control() && !"\n\t".contains(letter));
+    const WRONG: &str = "a character that controls a terminal; expected text";
+    match value {
+        Value::String(text) if steers(text) => Err(reader.at(path, WRONG)),
+        Value::Array(values) => {
+            for (number, value) in values.iter().enumerate() {
+                steers_nothing(reader, &format!("{path}.{number}"), value)?;
+            }
+            Ok(())
+        }
+        Value::Table(table) => {
+            for (key, value) in table {
+                if steers(key) {
+                    return Err(reader.at(path, WRONG));
+                }
+                let below = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                steers_nothing(reader, &below, value)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    /// Found: a stranger's plan sent escape codes to the terminal, and into pages.
+    #[test]
+    fn a_plan_steers_no_terminal() {
+        for (old, new) in [
+            ("Ten constant", "\\u001b[31m"),
+            ("A dumbbell", "\\u009b"),
+            ("DRR =", "\"\\u0007\" ="),
+        ] {
+            let told = Plan::parse(&PLAN.replace(old, new)).map(|_| ());
+            let told = told.expect_err("a control character").to_string();
+            assert!(told.contains("controls a terminal"), "{told}");
+        }
+    }
 
     pub(crate) const PLAN: &str = r#"
 item = "Figure 1"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
+import pickle
+import subprocess
 import sys
 import threading
 
@@ -126,3 +130,142 @@ def test_schedulers_live_on_after_the_run_and_work_in_threads():
         stray = queue(dequeue=lambda self, now: strays[0])
         with pytest.raises(rd.ContractError, match="does not wait"):
             rd.simulate(TCP, queue=stray)
+
+
+def test_a_scheduler_that_calls_itself_is_told_so_and_loses_nothing():
+    """From its own callback, and from the end of a packet that nobody wants any more."""
+    scheduler: rd.Scheduler
+
+    class Calls(Own):
+        def enqueue(self, packet, now):
+            with pytest.raises(RuntimeError, match="in use"):
+                scheduler.enqueue(1, 100)
+            with pytest.raises(RuntimeError, match="in use"):
+                scheduler.dequeue()
+            super().enqueue(packet, now)
+
+    class Late:
+        """A payload that uses the scheduler as it goes."""
+
+        told: list[BaseException] = []
+
+        def __del__(self):
+            try:
+                scheduler.dequeue()
+            except RuntimeError as error:
+                self.told.append(error)
+
+    scheduler = rd.Scheduler(Calls, limit="3p")
+    for number in range(9):
+        scheduler.enqueue(1, 100, Late() if number % 2 else number)
+    gc.collect()
+    while scheduler.dequeue() is not None:
+        pass
+    assert len(scheduler) == 0
+    assert all("in use" in str(error) for error in Late.told)
+
+
+def test_calls_within_callbacks_are_calls_like_others():
+    alone = rd.simulate(TCP, queue=Own).to_dict()["replicas"]
+    inner: list = []
+
+    class Nests(Own):
+        def enqueue(self, packet, now):
+            if not inner:
+                inner.append(None)
+                inner[0] = rd.simulate(TCP, queue=Own, congestion=Control, threads=1).to_dict()["replicas"]
+                assert rd.compare(CAPTURE, "5mbit", ["fifo", Own], threads=1).best
+            super().enqueue(packet, now)
+
+    assert rd.simulate(TCP, queue=type("Own", (Nests,), {})).to_dict()["replicas"] == alone
+    assert inner[0]
+
+
+class Unequal:
+    """Equal to nothing and everything, and without a text, a length or a hash."""
+
+    def __eq__(self, other):
+        raise OSError("eq")
+
+    def __repr__(self):
+        raise OSError("repr")
+
+    __hash__ = __len__ = __float__ = __index__ = __bool__ = __iter__ = __str__ = __repr__
+
+
+@pytest.mark.parametrize("garbage", [Unequal(), Unequal, b"\xff\x00", "\ud800", 1 << 9999, -math.inf, [[]], object(), type, print])
+def test_garbage_from_callbacks_is_an_exception(garbage):
+    for method in ("dequeue", "ready_at", "evict"):
+        wild = queue(**{"dequeue": lambda self, now: None, "ready_at": lambda self: None, method: lambda self, *now: garbage}, limit="1p")
+        with pytest.raises(Exception):  # noqa: B017
+            rd.simulate(TCP, queue=wild)
+    for method in ("on_ack", "on_loss"):
+        wild = type("Wild", (Control,), {method: lambda self, feedback: garbage})
+        # A loss may never come.
+        with contextlib.suppress(Exception):
+            rd.simulate(TCP, congestion=wild)
+    for name in ("limit", "reads"):
+        with pytest.raises(Exception):  # noqa: B017
+            rd.simulate(TCP, queue=queue(**{name: garbage}))
+    assert rd.simulate(TCP, queue=Own).to_dict()["replicas"]
+
+
+DAMAGED = """
+import pickle, sys
+whole = sys.stdin.buffer.read()
+read = 0
+for at in range(0, len(whole), max(1, len(whole) // 400)):
+    for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]):
+        try:
+            result = pickle.loads(damaged)
+            repr(result), getattr(result, "to_dict", dict)()
+            read += 1
+        except Exception:
+            pass
+print(read)
+"""
+
+
+def test_a_damaged_pickle_is_an_exception_or_a_result():
+    """In a process of its own: a pickle may ask for any function, and what this tests is that ours do not end the process."""
+    results = [rd.simulate(TCP), rd.compare(CAPTURE, "5mbit", ["fifo"]), rd.compare(CAPTURE, "5mbit", ["fifo"]).flows]
+    for result in results:
+        done = subprocess.run([sys.executable, "-c", DAMAGED], input=pickle.dumps(result), capture_output=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+code = '''
+try:
+    import roundelay
+except ImportError as error:
+    assert "subinterpreters" in str(error), error
+else:
+    assert roundelay.Scheduler("fifo").dequeue() is None
+'''
+import sys
+if len(sys.argv) > 1:
+    import roundelay
+for _ in range(3):
+    other = interpreters.create()
+    failed = interpreters.run_string(other, code)
+    assert failed is None, failed
+    interpreters.destroy(other)
+import roundelay
+scheduler = roundelay.Scheduler("fifo")
+scheduler.enqueue(1, 100, "packet")
+assert scheduler.dequeue().payload == "packet"
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["first"]])
+def test_a_subinterpreter_has_the_module_or_an_exception(words):
+    """Whether this interpreter has imported the module before, or not."""
+    done = subprocess.run([sys.executable, "-c", SUBINTERPRETER, *words], capture_output=True, text=True, timeout=300, check=False)
+    if "No module named '_xxsubinterpreters'" in done.stderr:
+        pytest.skip("no subinterpreters here")
+    assert done.returncode == 0, done.stderr

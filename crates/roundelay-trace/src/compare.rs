@@ -149,7 +149,8 @@ fn without_packets(offered: &Offered) -> CompareError {
     let name = offered.arrivals().capture().name().to_owned();
     let selector = offered.arrivals().selector();
     if selector.read() == 0 {
-        return CompareError::NoPackets { name };
+        let cut_at = offered.arrivals().capture().notes().truncated_tail_offset;
+        return CompareError::NoPackets { name, cut_at };
     }
     if selector.knows_no_link() {
         return CompareError::UnknownLink {

@@ -52,6 +52,9 @@ use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;
 
+/// Nodes are looked up by name, one by one, so a million of them would take hours.
+const MOST_NODES: usize = 20_000;
+
 /// A tree with rules for its flows.
 #[derive(Debug, Clone)]
 pub struct TreeFile {
@@ -148,6 +151,10 @@ impl TreeFile {
 
     fn plant(stem: &str, written: &WrittenTree) -> Result<Self, Located> {
         let nodes = &written.node;
+        if let Some(node) = nodes.get(MOST_NODES) {
+            let message = format!("a tree has at most {MOST_NODES} nodes");
+            return Err((node.name.span(), message.into()));
+        }
         let order = from_the_root(nodes)?;
         let parents: BTreeSet<&str> = nodes.iter().filter_map(FileNode::parent).collect();
         let root = order[0];

@@ -250,7 +250,7 @@ fn foreign_captures_go_through_every_discipline() {
                     flows + comparison.flows.len(),
                 );
             }
-            Err(CompareError::NoPackets { name }) => {
+            Err(CompareError::NoPackets { name, .. }) => {
                 assert_eq!(name, path.display().to_string());
                 empty += 1;
             }

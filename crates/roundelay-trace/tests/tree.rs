@@ -361,6 +361,18 @@ fn nodes_that_lead_to_no_root_are_found() {
     );
 }
 
+/// Found: to refuse a file of a million nodes took hours.
+#[test]
+fn a_tree_has_twenty_thousand_nodes_at_most() {
+    let mut text = "[[node]]\nname = 'root'\ndiscipline = 'drr'\n".to_owned();
+    for number in 0..20_000 {
+        text += &format!("[[node]]\nname = '{number}'\nparent = 'root'\ndiscipline = 'fifo'\n");
+    }
+    let refused = TreeFile::from_toml("a.toml", &text).map(|_| ());
+    let told = refused.expect_err("too many").to_string();
+    assert_eq!(told, "a.toml:80001: a tree has at most 20000 nodes");
+}
+
 #[test]
 fn a_tree_has_eight_levels_at_most() {
     let chain = |levels: usize| {

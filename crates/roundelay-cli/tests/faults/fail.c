@@ -1,6 +1,7 @@
 /* Preloaded: makes the n-th call of one kind fail, as a full disk or a machine without memory would.
  *
- * FAIL_CALL:   write, sync, sync of a folder, rename, allocation, thread, syncfs
+ * FAIL_CALL:   write, sync, sync of a folder, rename, allocation, thread, syncfs; clock: the time of day
+ *              is set a day ahead and back at every n-th look
  * FAIL_NUMBER: n, from 1
  * FAIL_LASTS:  also every later call fails
  * FAIL_MARK:   a file made when a call has failed: without it there were fewer calls than n
@@ -23,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t);
@@ -118,6 +120,17 @@ int fdatasync(int fd) {
 
 int rename(const char *from, const char *to) {
     return fails("rename", EIO) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    int result = syscall(SYS_clock_gettime, clock, time);
+    if (!ready || clock != CLOCK_REALTIME || strcmp("clock", chosen))
+        return result;
+    long n = __atomic_add_fetch(&seen, 1, __ATOMIC_SEQ_CST);
+    if (n == number)
+        leave_mark();
+    time->tv_sec += n / number % 2 ? 86400 : -86400;
+    return result;
 }
 
 void *malloc(size_t len) {

@@ -36,6 +36,17 @@ const OBJECTIVE: &str = include_str!("objective.toml");
 /// A paper's plan with one experiment of a few milliseconds.
 const PLAN: &str = include_str!("plan.toml");
 
+const SCRIPT: &str = "tc qdisc add dev eth0 root fq_codel\n";
+
+/// A flow with a bound.
+const FLOWS: &str = "[[flow]]
+name = 'call'
+weight = 2
+max_packet_len = '512b'
+rate = '1mbit'
+burst = '1kb'
+";
+
 /// Calls that fail, and the words of their errors.
 const CALLS: [(&str, &str); 4] = [
     ("write", "No space left on device (os error 28)"),
@@ -225,144 +236,345 @@ fn every_output_is_whole_or_absent_whatever_fails() {
     assert!(faults > 100, "only {faults} faults");
 }
 
-/// Regression: the page was emptied before it was written, so a full disk left half of it.
+/// A command that writes, and how its files are judged.
+struct Writer {
+    /// Its arguments, in the folder `out`. Every output of every command stands in one of these.
+    arguments: &'static str,
+    /// Whether a file is whole, beside that of a run without faults.
+    is_whole: fn(&[u8], &[u8]) -> bool,
+    /// The start of files that have a test of their own.
+    elsewhere: &'static str,
+}
+
+impl Writer {
+    const fn new(arguments: &'static str, is_whole: fn(&[u8], &[u8]) -> bool) -> Self {
+        Self {
+            arguments,
+            is_whole,
+            elsewhere: "-",
+        }
+    }
+
+    const fn except(mut self, elsewhere: &'static str) -> Self {
+        self.elsewhere = elsewhere;
+        self
+    }
+}
+
+/// All outputs of all commands. Files lie beside the folder `out`: see [`Lab::new`] and
+/// [`prepared`].
+const WRITERS: [Writer; 30] = [
+    Writer::new(
+        "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --threads 2 --html a.html \
+         --markdown a.md --csv csv --parquet parquet",
+        is_equal,
+    ),
+    Writer::new("compare ../calls.pcapng fifo --rate 1mbit --no-cost -q --json", is_equal),
+    Writer::new("applications ../calls.pcapng", is_equal),
+    Writer::new("applications ../calls.pcapng --tmix", is_equal),
+    Writer::new(
+        "simulate ../s.toml -q --threads 1 --html a.html --log a.log --pcapng a.pcapng \
+         --markdown a.md --csv csv --parquet parquet --packets",
+        is_equal,
+    ),
+    Writer::new(
+        "simulate ../s.toml -q --threads 2 --replicas 3 --html a.html --csv csv --parquet parquet",
+        is_equal,
+    ),
+    Writer::new("simulate ../s.toml -q --json", is_equal),
+    Writer::new("simulate --schema", is_equal),
+    Writer::new("simulate --template dumbbell", is_equal),
+    Writer::new("simulate ../s.toml --dry-run", is_equal),
+    Writer::new(
+        "sweep ../s.toml topology.rate=1mbit,2mbit -q --threads 2 --out d --html a.html --json",
+        is_equal,
+    )
+    .except("d"),
+    Writer::new(
+        "replay ../s.toml -q --html a.html --markdown a.md --parquet parquet",
+        is_equal,
+    ),
+    Writer::new("replay ../s.toml -q --json", is_equal),
+    Writer::new(
+        "objective ../objective.toml -q --replicas 2 --threads 2 --html a.html --markdown a.md",
+        is_equal_but_for_figures,
+    ),
+    Writer::new(
+        "objective ../objective.toml -q --replicas 2 --threads 2 --json",
+        is_equal_but_for_figures,
+    ),
+    Writer::new("verify ../calls.log", is_equal),
+    Writer::new("verify ../calls.log --json", is_equal),
+    Writer::new(
+        "bench fifo --flows 8 --flows 16 --pairs 10 --rounds 1 --svg a.svg --save a.json --json",
+        is_equal_but_for_figures,
+    ),
+    Writer::new(
+        "papers ../plan.toml -q --threads 2 --cache cache --html a.html --markdown a.md --svg a.svg \
+         --parquet a.parquet --json",
+        is_equal_but_for_figures,
+    )
+    .except("cache"),
+    Writer::new(
+        "papers ../plan.toml -q --threads 2 --cache cache --pages pages",
+        is_equal_but_for_figures,
+    )
+    .except("cache"),
+    Writer::new("bounds ../flows.toml", is_equal),
+    Writer::new("bounds ../flows.toml --json", is_equal),
+    Writer::new("import ../script.sh", is_equal),
+    Writer::new("import ../script.sh --json", is_equal),
+    // A record is written while the run lasts, and replays as far as it goes.
+    Writer::new(
+        "live --rate 1mbit -q --html a.html --record a.pcapng --json -- true",
+        is_page,
+    )
+    .except("a.pcapng"),
+    Writer::new("list", is_equal),
+    Writer::new("list --json", is_equal),
+    Writer::new("help fifo", is_equal),
+    Writer::new("man --out pages", is_equal),
+    Writer::new("completions bash", is_equal),
+];
+
+/// Options with a path that is read.
+const READ: [&str; 10] = [
+    "against",
+    "anonymise-key",
+    "check",
+    "link-trace",
+    "link-trace-down",
+    "link-trace-up",
+    "on",
+    "recorded",
+    "tree",
+    "weights",
+];
+
+fn is_equal(found: &[u8], whole: &[u8]) -> bool {
+    found == whole
+}
+
+/// Whether two files differ in figures at most, because they tell measured times and memory. Charts
+/// have another number of points then.
+fn is_equal_but_for_figures(found: &[u8], whole: &[u8]) -> bool {
+    let words = |bytes: &[u8]| {
+        let mut words = bytes.to_vec();
+        words.retain(|byte| !byte.is_ascii_digit() && *byte != b'.');
+        words
+    };
+    // Parquet's files of a paper have no measured figures.
+    found == whole || (!whole.starts_with(b"PAR1") && words(found) == words(whole))
+}
+
+fn is_page(found: &[u8], _: &[u8]) -> bool {
+    found.trim_ascii_end().ends_with(b"</html>")
+}
+
+/// The commands by name, as the help lists them.
+fn commands(lab: &Lab) -> Vec<String> {
+    let help = String::from_utf8(lab.run(&["--help"], None).0.stdout).unwrap();
+    let all = help.split_once("Commands:").unwrap().1;
+    let all = all.split_once("Options:").unwrap().0;
+    let mut names = Vec::new();
+    for line in all.lines() {
+        let name = line.strip_prefix("  ").unwrap_or_default();
+        if name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+            names.push(name.split(' ').next().unwrap().to_owned());
+        }
+    }
+    assert!(names.len() > 10, "{help}");
+    names
+}
+
+/// The options of a command that say where or how results go: those with a path that is not read, and
+/// those of the documented table, which is made of the commands' own lists.
+fn outputs_of(command: &str) -> BTreeSet<String> {
+    let page = include_str!("../../../../docs/simulator/outputs.md");
+    let mut outputs = BTreeSet::new();
+    for (option, takes) in roundelay_cli::call::options(command) {
+        let is_written = takes == "path" && !READ.contains(&option.as_str());
+        let row = format!("| `--{option}");
+        let is_listed = page
+            .lines()
+            .any(|line| line.starts_with(&row) && line.contains(&format!("| `{command}` |")));
+        if is_written || is_listed || option == "json" {
+            outputs.insert(option);
+        }
+    }
+    outputs
+}
+
+/// A new command or a new output has a row above, or this fails.
 #[test]
-fn a_page_of_a_live_run_is_whole_or_as_it_was() {
-    let Some(lab) = Lab::new("live-page") else {
+fn every_output_of_every_command_has_a_row() {
+    let Some(lab) = Lab::new("rows") else {
         return;
     };
-    let (trial, _) = lab.run(&["live", "--rate", "1mbit", "-q", "--", "true"], None);
-    if !trial.status.success() {
-        println!("not run: {}", message(&trial));
-        return;
-    }
-    let arguments = [
-        "live", "--rate", "1mbit", "-q", "--html", "a.html", "--", "true",
-    ];
-    let old = b"a page of yesterday".to_vec();
-    let mut faults = 0;
-    for call in ["write", "sync", "rename"] {
-        for has_old in [true, false] {
-            for number in 1.. {
-                lab.clear();
-                fs::create_dir_all(lab.path("out")).unwrap();
-                if has_old {
-                    fs::write(lab.path("out/a.html"), &old).unwrap();
-                }
-                let fault = Fault {
-                    call,
-                    number,
-                    lasts: true,
-                };
-                let (output, has_failed) = lab.run(&arguments, Some(&fault));
-                if !has_failed {
-                    break;
-                }
-                faults += 1;
-                let told = message(&output);
-                let files = lab.files();
-                let page = files.get(&lab.path("out/a.html"));
-                let is_whole = page.is_some_and(|page| page.trim_ascii_end().ends_with(b"</html>"));
-                let is_as_before = page == has_old.then_some(&old);
-                assert!(is_whole || is_as_before, "{fault:?}: {told}");
-                assert!(files.len() <= 1, "{fault:?}: {:?}", files.keys());
-                assert_eq!(output.status.code(), Some(1), "{fault:?}: {told}");
+    for command in commands(&lab) {
+        let mut named = BTreeSet::new();
+        let mut rows = 0;
+        for writer in &WRITERS {
+            let mut words = writer.arguments.split_whitespace();
+            if words.next() == Some(command.as_str()) {
+                rows += 1;
+                named.extend(words.filter_map(|word| word.strip_prefix("--")));
             }
         }
+        assert!(rows > 0, "{command}: not in the table of writers");
+        let mut missing = outputs_of(&command);
+        missing.retain(|option| !named.contains(option.as_str()));
+        assert!(missing.is_empty(), "{command}: without a row: {missing:?}");
     }
-    assert!(faults >= 6, "only {faults} faults");
 }
 
-/// Runs a command that writes pages and tables with every fault of every kind. Of its files, only
-/// these count whose bytes `comparable` gives.
-fn pages_are_whole_or_absent(
-    name: &str,
-    arguments: &str,
-    comparable: impl Fn(&Path, Vec<u8>) -> Option<Vec<u8>>,
-) {
-    let Some(lab) = Lab::new(name) else {
-        return;
-    };
-    // Packets of the scenario, for `compare`.
-    let capture = ["simulate", "../s.toml", "-q", "--pcapng", "../calls.pcapng"];
-    assert!(lab.run(&capture, None).0.status.success());
-    let arguments: Vec<_> = arguments.split_whitespace().collect();
-    let pages = || {
-        let mut pages = Files::new();
-        for (path, bytes) in lab.files() {
-            let bytes = comparable(&path, bytes);
-            pages.extend(bytes.map(|bytes| (path, bytes)));
-        }
-        pages
-    };
-    let run = || {
-        lab.clear();
-        let (output, _) = lab.run(&arguments, None);
-        assert!(output.status.success(), "{name}: {}", message(&output));
-        pages()
-    };
-    run();
-    let whole = run();
-    assert!(!whole.is_empty());
-    let faults = all_faults(&lab, &arguments, |fault, output| {
-        check_files(fault, &pages(), &whole, output.status.success());
-    });
-    assert!(faults > 10, "{name}: only {faults} faults");
+/// Files that the commands of the table read.
+fn prepared(name: &str) -> Option<Lab> {
+    let lab = Lab::new(name)?;
+    fs::write(lab.path("script.sh"), SCRIPT).unwrap();
+    fs::write(lab.path("flows.toml"), FLOWS).unwrap();
+    let made = "simulate ../s.toml -q --pcapng ../calls.pcapng --log ../calls.log";
+    let made: Vec<_> = made.split_whitespace().collect();
+    let (output, _) = lab.run(&made, None);
+    assert!(output.status.success(), "{}", message(&output));
+    Some(lab)
 }
 
-/// All files count, to the byte.
-fn as_written(_path: &Path, bytes: Vec<u8>) -> Option<Vec<u8>> {
-    Some(bytes)
-}
+const OLD: &[u8] = b"yesterday";
 
+/// Regression: the page of `live` and the pages of `man` were emptied before they were written, so a
+/// full disk left half of them.
 #[test]
-fn pages_of_a_comparison_are_whole_or_absent() {
-    let arguments = "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --threads 2 \
-                     --html a.html --csv csv --parquet parquet";
-    pages_are_whole_or_absent("compare", arguments, as_written);
-}
-
-#[test]
-fn pages_of_a_replay_are_whole_or_absent() {
-    let arguments = "replay ../s.toml -q --html a.html --markdown a.md --parquet parquet";
-    pages_are_whole_or_absent("replay", arguments, as_written);
-}
-
-#[test]
-fn a_page_of_a_sweep_is_whole_or_absent() {
-    let arguments =
-        "sweep ../s.toml topology.rate=1mbit,2mbit -q --threads 2 --out d --html a.html";
-    // The dataset has a test of its own.
-    let page = |path: &Path, bytes| path.ends_with("a.html").then_some(bytes);
-    pages_are_whole_or_absent("sweep-page", arguments, page);
-}
-
-#[test]
-fn pages_of_several_runs_are_whole_or_absent() {
-    let arguments = "simulate ../s.toml -q --threads 2 --replicas 3 --html a.html --csv csv \
-                     --parquet parquet";
-    pages_are_whole_or_absent("replicas", arguments, as_written);
+fn each_write_of_each_output_of_each_command_fails_in_turn() {
+    fail_in_turn("writes", &["write"], &[true]);
 }
 
 #[test]
 #[ignore = "a minute of processor time: make test-full"]
-fn pages_of_papers_and_objectives_are_whole_or_absent() {
-    // The cache has a test of its own.
-    let papers = "papers ../plan.toml --threads 2 --cache ../cache --html a.html --markdown a.md \
-                  --parquet a.parquet";
-    pages_are_whole_or_absent("papers", papers, without_figures);
-    let objective = "objective ../objective.toml -q --replicas 2 --threads 2 --html a.html \
-                     --markdown a.md";
-    pages_are_whole_or_absent("objective", objective, without_figures);
+fn each_write_sync_and_rename_of_each_output_of_each_command_fails_in_turn() {
+    fail_in_turn("renames", &["write", "sync", "rename"], &[false, true]);
 }
 
-/// Pages without their digits, because they tell measured times and memory. Parquet files have no
-/// measured figures.
-fn without_figures(path: &Path, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    if path.extension().is_none_or(|end| end != "parquet") {
-        bytes.retain(|byte| !byte.is_ascii_digit() && *byte != b'.');
+/// Runs each command of the table with each fault. `old`: whether there are files of an earlier run, and
+/// calls keep failing.
+fn fail_in_turn(name: &str, calls: &[&'static str], old: &[bool]) {
+    let Some(lab) = prepared(name) else {
+        return;
+    };
+    for writer in &WRITERS {
+        let arguments: Vec<_> = writer.arguments.split_whitespace().collect();
+        lab.clear();
+        let (output, _) = lab.run(&arguments, None);
+        let told = message(&output);
+        if !output.status.success() && arguments[0] == "live" {
+            println!("live: not run: {told}");
+            continue;
+        }
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        let whole = lab.files();
+        let elsewhere = lab.path("out").join(writer.elsewhere);
+        let mut faults = 0;
+        for call in calls.iter().copied() {
+            for has_old in old.iter().copied() {
+                for number in 1.. {
+                    lab.clear();
+                    if has_old {
+                        put_old(&whole, &elsewhere);
+                    }
+                    let fault = Fault {
+                        call,
+                        number,
+                        lasts: has_old,
+                    };
+                    let (output, has_failed) = lab.run(&arguments, Some(&fault));
+                    if !has_failed {
+                        break;
+                    }
+                    faults += 1;
+                    let told = message(&output);
+                    let words = CALLS.iter().find(|(name, _)| *name == call).unwrap().1;
+                    let is_told = told.contains("roundelay: ") && told.contains(words);
+                    let status = output.status.code();
+                    assert!(
+                        status == Some(1) && is_told,
+                        "{arguments:?}, {fault:?}: {status:?}, {told}"
+                    );
+                    for (path, bytes) in lab.files() {
+                        if path.starts_with(&elsewhere) || (has_old && bytes == OLD) {
+                            continue;
+                        }
+                        let name = path.display();
+                        let same = whole.get(&path);
+                        assert!(same.is_some(), "{arguments:?}, {fault:?}: {name} is left");
+                        assert!(
+                            (writer.is_whole)(&bytes, &whole[&path]),
+                            "{arguments:?}, {fault:?}: {name} is torn"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(faults > 0, "{arguments:?}: nothing failed");
     }
-    Some(bytes)
+}
+
+/// Files of an earlier run.
+fn put_old(whole: &Files, elsewhere: &Path) {
+    for path in whole.keys() {
+        if !path.starts_with(elsewhere) {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, OLD).unwrap();
+        }
+    }
+}
+
+/// The time of day goes a day ahead and back all the time. Nothing but a live run's stamps goes by it.
+#[test]
+fn a_clock_that_is_set_again_and_again_changes_no_result() {
+    let Some(lab) = prepared("clock") else {
+        return;
+    };
+    let commands = [
+        "sweep ../s.toml topology.rate=1mbit,2mbit --replicas 2 --threads 2 --out d -q",
+        "simulate ../s.toml -q --log a.log --pcapng a.pcapng --parquet parquet --packets",
+        "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --html a.html",
+    ];
+    let set = |number| Fault {
+        call: "clock",
+        number,
+        lasts: true,
+    };
+    for command in commands {
+        let arguments: Vec<_> = command.split_whitespace().collect();
+        lab.clear();
+        let (output, _) = lab.run(&arguments, None);
+        assert!(output.status.success(), "{}", message(&output));
+        let whole = lab.files();
+        for number in [1, 3] {
+            lab.clear();
+            let (output, _) = lab.run(&arguments, Some(&set(number)));
+            assert!(output.status.success(), "{command}: {}", message(&output));
+            check_files(&set(number), &lab.files(), &whole, true);
+        }
+    }
+    lab.clear();
+    let near = "for i in {1..30}; do echo $i > /dev/udp/{far}/9; sleep .03; done";
+    let live = [
+        "live", "--rate", "1mbit", "--record", "r.pcapng", "--", "bash", "-c", near,
+    ];
+    // Both clocks are read a few times as the run begins, and then about ten times a second.
+    let (output, is_set) = lab.run(&live, Some(&set(7)));
+    if message(&output).contains("no network namespaces here") {
+        println!("live: not run: {}", message(&output));
+        return;
+    }
+    let told = message(&output);
+    assert!(output.status.success() && is_set, "{told}");
+    assert!(told.contains("The clock was set"), "{told}");
+    let (output, _) = lab.run(&["compare", "r.pcapng"], None);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", message(&output));
+    assert!(said.contains("all the same in the replay"), "{said}");
 }
 
 /// A file has its name once its bytes are on disk, and the run is done once the name is there too.

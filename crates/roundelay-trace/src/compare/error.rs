@@ -19,10 +19,12 @@ pub enum CompareError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The capture has no packets.
-    #[error("{name}: the capture holds no packets")]
+    #[error("{name}: {}the capture holds no packets", cut(*cut_at))]
     NoPackets {
         /// The capture.
         name: String,
+        /// Where the file is cut off, if it is.
+        cut_at: Option<u64>,
     },
     /// The capture is longer than a scenario.
     #[error(
@@ -34,6 +36,17 @@ pub enum CompareError {
         name: String,
         /// Its length in days.
         days: u64,
+    },
+    /// What is kept of the capture takes too much memory.
+    #[error(
+        "{name}: packet {packets}: up to here, connections and other flows take more than a gigabyte of \
+         memory; --from and --to, --busiest or --filter take a part"
+    )]
+    TooMuch {
+        /// The capture.
+        name: String,
+        /// Packets up to there.
+        packets: u64,
     },
     /// The selection leaves no packets.
     #[error("{name}: {option} matches none of {packets} packets; {advice}")]
@@ -94,4 +107,10 @@ impl From<CompareError> for Fault {
             other => Self::new(other.to_string()),
         }
     }
+}
+
+fn cut(at: Option<u64>) -> String {
+    at.map_or_else(String::new, |at| {
+        format!("offset {at}: cut off, and up to there ")
+    })
 }

@@ -318,6 +318,11 @@ pub(super) struct Dialogue {
 }
 
 impl Dialogue {
+    /// How many pieces are kept of what was said.
+    pub(super) const fn pieces(&self) -> usize {
+        self.said.len()
+    }
+
     /// A connection at its first packet. Of one that began before, the server is the end with a well
     /// known port, or the end that sends more ([`Self::turn`]).
     pub(super) fn new([from, to]: [SocketAddr; 2], segment: &TcpSegment, now: u64) -> Self {

@@ -44,6 +44,14 @@ const LONGEST: u64 = 200 * DAY;
 /// Bytes that an acknowledgement tells of at most, on average: receivers answer every second
 /// segment, and cards merge no more than 64 KiB.
 const MOST_AT_ONCE: u64 = 100_000;
+/// Bytes of memory for what is kept of a capture. A few bytes that are compressed may be any number of
+/// packets.
+const MOST_HELD: u64 = 1 << 30;
+/// What a connection, a piece of what it says, another flow and a packet of one take, at most.
+const CONNECTION_BYTES: u64 = 1500;
+const SAID_BYTES: u64 = 250;
+const FLOW_BYTES: u64 = 150;
+const PACKET_BYTES: u64 = 32;
 /// Packets between two reports on progress. At each report we also look whether somebody asked to
 /// stop.
 const BLOCK: u64 = 8192;
@@ -413,8 +421,19 @@ fn network(address: IpAddr) -> IpAddr {
 /// comparison, but both directions are read: the chosen one is that of the link.
 ///
 /// # Errors
-/// The capture is unreadable, without a packet, or longer than 200 days, or a stop was requested.
+/// The capture is unreadable, without a packet, longer than 200 days, or more than a gigabyte of memory
+/// holds what is kept of it, or a stop was requested.
 pub fn applications(
+    capture: Capture,
+    options: &Options,
+    observer: &mut impl ReplayObserver,
+) -> Result<Applications, CompareError> {
+    within(MOST_HELD, capture, options, observer)
+}
+
+/// Reads them with at most so many bytes of memory.
+fn within(
+    most: u64,
     capture: Capture,
     options: &Options,
     observer: &mut impl ReplayObserver,
@@ -443,6 +462,12 @@ pub fn applications(
         if !read.is_multiple_of(BLOCK) {
             continue;
         }
+        if reader.held > most {
+            return Err(CompareError::TooMuch {
+                name: capture.capture().name().to_owned(),
+                packets: read,
+            });
+        }
         observer.progress(Progress {
             read: capture.capture().position(),
             packets: read,
@@ -456,6 +481,7 @@ pub fn applications(
     if reader.packets == 0 {
         return Err(CompareError::NoPackets {
             name: capture.capture().name().to_owned(),
+            cut_at: capture.capture().notes().truncated_tail_offset,
         });
     }
     if reader.last > LONGEST {
@@ -507,6 +533,8 @@ struct Reader {
     /// The dialogue of a pair of ends.
     talking: HashMap<Key, usize>,
     recorded: Vec<Recorded>,
+    /// Bytes that the above take, about.
+    held: u64,
     flows: HashMap<(Option<u8>, Option<Key>), usize>,
     /// All bytes over the link.
     bytes: u64,
@@ -526,6 +554,7 @@ impl Reader {
             dialogues: Vec::new(),
             talking: HashMap::new(),
             recorded: Vec::new(),
+            held: 0,
             flows: HashMap::new(),
             bytes: 0,
             courses: [Course::new(WINDOW), Course::new(WINDOW)],
@@ -579,6 +608,7 @@ impl Reader {
                 self.talking.insert(key, self.dialogues.len());
                 self.dialogues
                     .push(Dialogue::new([from, to], &segment, now));
+                self.held += CONNECTION_BYTES;
                 self.dialogues.len() - 1
             }
         };
@@ -599,7 +629,9 @@ impl Reader {
                 len: frame.len_on_link(),
                 now,
             };
+            let before = dialogue.pieces();
             dialogue.hear(by, &segment, packet, &mut self.courses);
+            self.held += (dialogue.pieces() - before) as u64 * SAID_BYTES;
         }
     }
 
@@ -624,6 +656,7 @@ impl Reader {
                 over: false,
                 packets: Vec::new(),
             });
+            self.held += FLOW_BYTES;
             self.recorded.len() - 1
         });
         let flow = &mut self.recorded[number];
@@ -636,6 +669,7 @@ impl Reader {
         }
         if is_first {
             flow.packets.push((now, frame.network_len().max(1)));
+            self.held += PACKET_BYTES;
         }
     }
 
@@ -801,5 +835,34 @@ fn separate(applications: &mut Applications) {
             let is_to_client = of_client >= balance.get(&connection.server.ip());
             connection.over = [!is_to_client, is_to_client];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// Found: 2 KB of zeros in zstd are 16 million packets, which took 650 MB.
+    #[test]
+    fn a_capture_that_takes_too_much_memory_is_refused() {
+        let mut capture = Vec::new();
+        for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+            capture.extend(word.to_le_bytes());
+        }
+        // Records of no bytes.
+        capture.resize(24 + 16 * 3 * BLOCK as usize, 0);
+        let open = || Capture::from_reader("a.pcap", Cursor::new(capture.clone())).expect("pcap");
+        let options = Options::new("1mbit".parse().expect("a rate"), Vec::new());
+        let refused = within(PACKET_BYTES * BLOCK, open(), &options, &mut ());
+        let told = refused.err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(
+            told.starts_with("a.pcap: packet 16384: up to here"),
+            "{told}"
+        );
+        let read = within(PACKET_BYTES * 4 * BLOCK, open(), &options, &mut ());
+        assert_eq!(read.map(|found| found.packets).ok(), Some(3 * BLOCK));
     }
 }
