@@ -82,6 +82,47 @@ fn praise_of_bulk(case: &Case<'_>, best: usize) -> Reason {
     }
 }
 
+/// Which disciplines are judged by what hosts are due. The best of the others, or else the one that
+/// is worst for a host, shows what it means to be judged by flow.
+pub(crate) fn fairness_by_host(case: &Case<'_>, best: usize) -> Option<Reason> {
+    let hosts = &case.comparison.hosts.as_ref()?.all;
+    let mut specs = Vec::new();
+    let mut least = 1.0_f64;
+    let mut other: Option<(usize, f64, usize)> = None;
+    for (index, result) in case.results().iter().enumerate() {
+        let Some(fairness) = result.hosts else {
+            continue;
+        };
+        if fairness.judged {
+            specs.push(result.spec.clone());
+            least = least.min(fairness.least_share);
+            continue;
+        }
+        let is_worse = other.is_none_or(|(known, part, _)| {
+            index == best || known != best && fairness.least_share < part
+        });
+        if is_worse {
+            other = Some((index, fairness.least_share, fairness.worst));
+        }
+    }
+    if specs.is_empty() {
+        return None;
+    }
+    let mut host = String::new();
+    let mut share = None;
+    if let Some((index, part, worst)) = other {
+        host.clone_from(&hosts[worst].label);
+        let spec = case.spec(index);
+        share = Some(Share { spec, part });
+    }
+    Some(Reason::JudgedByHost {
+        specs,
+        least,
+        other: share,
+        host,
+    })
+}
+
 /// The smallest part of its fair share that a bulk flow gets.
 pub(crate) fn least_share(result: &DisciplineResult) -> f64 {
     let mut shares = result.kinds.iter().filter_map(|kind| kind.least_share);
@@ -295,6 +336,7 @@ mod tests {
             pushed_out: 0,
             early,
             refused,
+            filtered: 0,
         };
         assert_eq!(causes(0.02, drops(6, 0, 5)), [Cause::Early]);
         assert_eq!(causes(0.02, drops(5, 0, 5)), [Cause::Full]);

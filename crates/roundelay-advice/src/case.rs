@@ -12,7 +12,7 @@ use crate::standing::Standing;
 /// is larger than `NOTABLE` because the largest of several ratios varies more than each of them.
 pub(crate) const CLOSE: f64 = 1.5;
 /// A wait this short is negligible, beside the transmission itself.
-const NEGLIGIBLE_SECONDS: f64 = 0.005;
+pub const NEGLIGIBLE_SECONDS: f64 = 0.005;
 /// A loss is not mentioned up to this fraction of the packets.
 pub(crate) const SMALL_LOSS: f64 = 0.01;
 

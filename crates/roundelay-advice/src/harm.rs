@@ -8,16 +8,17 @@ use roundelay_trace::{
 /// Less harm than this counts as this much in geometric means, because these cannot take zero.
 const LEAST_SECONDS: f64 = 1e-6;
 /// Harms count as equal if their ratio is below this factor.
-pub(crate) const NOTABLE: f64 = 1.25;
+pub const NOTABLE: f64 = 1.25;
 /// A flow is named if its delay differs by more than this factor, even when typical delays are
 /// equal.
 pub(crate) const STRIKING: f64 = 4.0;
 /// A loss greater by this fraction of the packets counts as much as harm greater by `NOTABLE`.
-pub(crate) const NOTABLE_LOSS: f64 = 0.05;
+pub const NOTABLE_LOSS: f64 = 0.05;
 /// A completion time that is longer by this part counts as much as harm greater by `NOTABLE`, because
 /// users notice about a tenth. A shorter difference than this, in seconds, nobody notices.
-const NOTICED: f64 = 0.1;
-const UNNOTICED_SECONDS: f64 = 0.02;
+pub const NOTICED: f64 = 0.1;
+/// See [`NOTICED`].
+pub const UNNOTICED_SECONDS: f64 = 0.02;
 /// With senders that react, a loss greater by this fraction of a call's packets counts as much as harm
 /// greater by `NOTABLE`: it is heard from about a hundredth on (ITU-T G.113).
 const NOTABLE_LOSS_OF_CALL: f64 = 0.01;

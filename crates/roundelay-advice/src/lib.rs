@@ -22,6 +22,8 @@ mod standing;
 mod tc;
 mod verdict;
 
+pub use case::NEGLIGIBLE_SECONDS;
+pub use harm::{NOTABLE, NOTABLE_LOSS, NOTICED, UNNOTICED_SECONDS};
 pub use notes::{Note, Oddity};
 pub use reasons::{
     But, Cause, Change, Equality, Fate, Instead, Lower, OtherWinner, Reason, Share, Trust,

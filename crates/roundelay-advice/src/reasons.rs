@@ -72,6 +72,17 @@ pub enum Reason {
         /// Delay under the best discipline.
         delay: f64,
     },
+    /// Some disciplines share the link by host, and bulk flows are judged by that under these.
+    JudgedByHost {
+        /// These disciplines.
+        specs: Vec<String>,
+        /// The smallest part of its fair share that a host gets under any of them.
+        least: f64,
+        /// A discipline that is judged by flow, and the smallest part that a host gets under it.
+        other: Option<Share>,
+        /// The host that gets this part.
+        host: String,
+    },
     /// The worst discipline takes its fair share from a bulk flow.
     HurtsBulk {
         /// The worst discipline.

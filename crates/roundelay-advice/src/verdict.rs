@@ -43,6 +43,9 @@ pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice 
         reasons.extend(blame::of_the_worst(&case, best));
         reasons.extend(case.peers(best));
     }
+    if is_contended {
+        reasons.extend(answer::fairness_by_host(&case, best));
+    }
     if is_contended && !differ {
         reasons.extend(answer::standout(&case));
     }

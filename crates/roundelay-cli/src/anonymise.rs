@@ -44,7 +44,6 @@ impl Strangers {
     }
 
     /// Whether results go to strangers.
-    #[cfg(target_os = "linux")]
     pub(crate) fn are_asked_for(&self) -> bool {
         self.anonymise || self.anonymise_key.is_some()
     }

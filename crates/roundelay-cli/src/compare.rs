@@ -34,8 +34,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
         if !arguments.disciplines.is_empty() || arguments.outputs.is_any() {
             return Err(Failure::usage(format!(
                 "{}: a record of roundelay live is replayed as it was, without disciplines and \
-                 outputs; add --rate, and --interface up or down, to compare disciplines on its \
-                 packets",
+                 outputs; add --rate to compare disciplines on the packets of one direction",
                 arguments.capture.display()
             )));
         }
@@ -153,7 +152,7 @@ fn answer(arguments: &Compare, options: &Options, host: &Host) -> Result<Answer,
     };
     let advised = match &strangers {
         Some(map) => for_strangers(arguments, comparison, options).anonymised(map),
-        None => Advised::new(comparison, options, Some(&command(&arguments.words))),
+        None => advise(arguments, comparison, options),
     };
     let compared = Compared { advised, metadata };
     finish_all(outputs, &compared)?;
@@ -190,6 +189,29 @@ fn replay(
         return Err(Failure::stopped());
     }
     Ok(comparison)
+}
+
+/// A comparison with advice. The command for the other direction writes other files, so that those
+/// of this call stay.
+fn advise(arguments: &Compare, comparison: Comparison, options: &Options) -> Advised {
+    let call = command(&arguments.words);
+    let mut advised = Advised::new(comparison, options, Some(&call));
+    let mut paths = Vec::new();
+    for (_, path) in arguments.outputs.paths() {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let mut name = format!("{stem}-other");
+        if let Some(ending) = path.extension() {
+            name += &format!(".{}", ending.to_string_lossy());
+        }
+        paths.push((path, path.with_file_name(name).display().to_string()));
+    }
+    let other_call = command(&anonymise::words(&arguments.words, &paths));
+    if let Some(other) = &mut advised.verdict.other
+        && let Some(told) = &mut other.command
+    {
+        *told = told.replacen(&call, &other_call, 1);
+    }
+    advised
 }
 
 /// A comparison with advice, in which files have other names. Addresses are still the true ones.
@@ -257,7 +279,8 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         let (tree, _) = read_tree(path, stop)?;
         options.trees.push(tree);
     }
-    TreeFile::tell_apart(&mut options.trees);
+    let files_are_secret = arguments.strangers.are_asked_for();
+    TreeFile::tell_apart(&mut options.trees, files_are_secret);
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
     options.max_flows = arguments.max_flows.map(|most| most as usize);
@@ -276,8 +299,8 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.captured_rate = arguments.captured_rate;
     options.mtu = arguments.mtu.0;
     if live::is_record(&arguments.capture) {
-        // A run's record is replayed as it is.
-        options.selection.chooses = false;
+        // A run's record is replayed as it is, in one direction.
+        options.selection.chooses &= arguments.interface.is_none();
         options.adapts = false;
         options.mtu = None;
         options.shapes_cake = false;
@@ -367,6 +390,12 @@ pub(crate) fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
         Some(pipe) => Capture::from_reader(path.display().to_string(), pipe),
         None => Capture::open(path),
     };
+    let opened = opened.map(|mut capture| {
+        if live::is_record(path) {
+            capture.skip_interface(live::NOTES);
+        }
+        capture
+    });
     opened.map_err(|error| match error {
         _ if stop.is_requested() => Failure::stopped(),
         CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => {

@@ -85,6 +85,12 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
         // Handles signals in its own way, and begins with one thread.
         return live::run(arguments);
     }
+    if let Command::Import(arguments) = &arguments.command
+        && arguments.run
+    {
+        // A sandbox begins with one thread.
+        return import::run(arguments).map(|()| 0);
+    }
     interrupt::listen();
     let outcome = match arguments.command {
         Command::Compare(arguments) => compare::run(&arguments),

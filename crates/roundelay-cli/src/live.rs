@@ -39,6 +39,8 @@ use crate::terminal::print;
 use arguments::Live;
 
 #[cfg(target_os = "linux")]
+/// The interface with a record's settings and fates.
+pub(crate) use roundelay_live::NOTES;
 pub(crate) use run::run;
 
 /// Refuses, because real packets need Linux.

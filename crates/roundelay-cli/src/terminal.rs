@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
+use clap::error::{ContextKind, ErrorKind as Wrong};
 use roundelay_report::{TableStyle, clean};
 
 use crate::failure::Failure;
@@ -93,6 +94,27 @@ pub(crate) fn tell(message: &str) {
     drop(writeln!(io::stderr(), "roundelay: {}", lines.join("\n")));
 }
 
+/// What a person may have meant by an argument that a command does not have.
+fn tip(error: &clap::Error) -> Option<String> {
+    let text = |kind| error.get(kind).map(ToString::to_string);
+    let argument = text(ContextKind::InvalidArg)?;
+    let usage = text(ContextKind::Usage)?;
+    let is_of = |command: &str| usage.contains(&format!("roundelay {command}"));
+    if error.kind() != Wrong::UnknownArgument {
+        return None;
+    }
+    if is_of("live") && !argument.starts_with('-') {
+        return Some(format!(
+            "two interfaces go behind --between: roundelay live --between NEAR {argument} .."
+        ));
+    }
+    if is_of("simulate") && argument.starts_with("--duration") {
+        let tip = "the scenario's file sets it: duration = \"10s\"";
+        return Some(tip.to_owned());
+    }
+    None
+}
+
 /// Prints help on stdout, or an error in the arguments on stderr. Returns the exit status.
 pub(crate) fn show(error: &clap::Error) -> u8 {
     let text = error.render().to_string();
@@ -110,10 +132,21 @@ pub(crate) fn show(error: &clap::Error) -> u8 {
         Some(message) => format!("roundelay: {message}"),
         None => text,
     };
+    let tip = tip(error);
     let mut lines = String::new();
     for line in text.lines() {
-        lines += &clean(line);
+        let is_tip = line.trim_start().starts_with("tip: ");
+        match &tip {
+            Some(tip) if is_tip => lines += &format!("  tip: {}", clean(tip)),
+            _ => lines += &clean(line),
+        }
         lines.push('\n');
+        if let Some(tip) = &tip
+            && lines.lines().count() == 1
+            && !text.contains("  tip: ")
+        {
+            lines += &format!("\n  tip: {}\n", clean(tip));
+        }
     }
     drop(io::stderr().write_all(lines.as_bytes()));
     u8::try_from(error.exit_code()).unwrap_or(2)

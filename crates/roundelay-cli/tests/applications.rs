@@ -1294,3 +1294,55 @@ fn a_player_keeps_its_clock() {
         "{text}"
     );
 }
+
+/// A tree reacts as a discipline does: a leaf alone gives what the discipline gives.
+#[test]
+fn senders_react_to_trees() {
+    let folder = std::env::temp_dir().join(format!("react-tree-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let tree = folder.join("alone.toml");
+    let text = "[[node]]\nname = \"link\"\ndiscipline = \"drr\"\n[[node]]\nname = \"all\"\nparent = \
+                \"link\"\ndiscipline = \"fq_codel\"\ndefault = true\n";
+    fs::write(&tree, text).expect("written");
+    let tree = tree.display().to_string();
+    let more = [
+        "--replicas",
+        "1",
+        "--json",
+        "--buffer",
+        "1000",
+        "fq_codel",
+        "--tree",
+        &tree,
+    ];
+    let all: Value = serde_json::from_str(&stdout(&[&REACT[..], &more].concat())).expect("JSON");
+    let [discipline, tree] = [0, 1].map(|number| &all["disciplines"][number]);
+    assert_eq!(tree["spec"], "alone");
+    assert_eq!(discipline["total"], tree["total"]);
+    assert!(all["reaction"]["replay"].is_array());
+    drop(fs::remove_dir_all(&folder));
+}
+
+/// Regression: the command for the other direction would have overwritten the first one's report.
+#[test]
+fn the_other_direction_has_a_report_of_its_own() {
+    let folder = std::env::temp_dir().join(format!("other-report-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let page = folder.join("page.html").display().to_string();
+    let call = [
+        "compare",
+        BOTH_WAYS,
+        "--rate",
+        "5mbit",
+        "--no-cost",
+        "fifo",
+        "--html",
+        &page,
+    ];
+    let told = stdout(&call);
+    let other = told.lines().find(|line| line.contains("roundelay compare"));
+    let other = other.unwrap_or_else(|| panic!("{told}"));
+    assert!(other.contains("page-other.html"), "{other}");
+    assert!(folder.join("page.html").exists());
+    drop(fs::remove_dir_all(&folder));
+}

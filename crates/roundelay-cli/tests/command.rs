@@ -1424,3 +1424,88 @@ fn out_of_memory_is_an_error() {
     );
     assert!(run_within(4_000_000).status.success());
 }
+
+/// What people write by analogy, with the hint that they need.
+#[test]
+fn near_misses_get_a_hint() {
+    for (arguments, hint) in [
+        (
+            &["live", "eth0", "eth1", "fq_codel"][..],
+            "--between NEAR eth1",
+        ),
+        (
+            &["simulate", "--duration", "10s", "x.toml"],
+            "duration = \"10s\"",
+        ),
+        (
+            &["compare", "x.pcap", "--rate", "5mbit", "cake dual-dst-host"],
+            "did you mean 'dual-dsthost'?",
+        ),
+        (
+            &["compare", "x.pcap", "--rate", "5mbit,20mbit"],
+            "one rate a call",
+        ),
+        (
+            &["compare", "x.pcap", "--rate", "5mbit", "dualpi2"],
+            "fq_codel and cake are nearest",
+        ),
+    ] {
+        let message = failure(run(arguments), 2);
+        assert!(message.contains(hint), "{message}");
+        assert!(!message.contains("as a value, use"), "{message}");
+    }
+}
+
+/// Regression: cake with dual isolation, which gives two hosts with eight flows and one half of the
+/// link each, was said to hurt bulk.
+#[test]
+fn the_verdict_says_which_fairness_it_judges() {
+    let mut packets = Vec::new();
+    for flow in 0..9_u8 {
+        let (host, gap) = if flow < 8 { (10, 4000) } else { (20, 1500) };
+        let mut micros = u32::from(flow);
+        while micros < 2_000_000 {
+            packets.push((micros, flow, host));
+            micros += gap;
+        }
+    }
+    packets.sort_unstable();
+    let mut bytes = Vec::new();
+    for field in [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101] {
+        bytes.extend(field.to_le_bytes());
+    }
+    for (micros, flow, host) in packets {
+        for field in [micros / 1_000_000, micros % 1_000_000, 28, 1500] {
+            bytes.extend(field.to_le_bytes());
+        }
+        bytes.extend([0x45, 0, 5, 220, 0, 0, 0, 0, 64, 17, 0, 0]);
+        bytes.extend([203, 0, 113, flow, 192, 168, 1, host]);
+        bytes.extend([19, 136, 39, 16 + flow, 5, 200, 0, 0]);
+    }
+    let file = std::env::temp_dir().join(format!("eight-and-one-{}.pcap", std::process::id()));
+    fs::write(&file, bytes).expect("written");
+    let path = file.display().to_string();
+    let of = |more: &[&str]| {
+        let all = [
+            &["compare", &path, "--rate", "10mbit", "--no-cost"][..],
+            more,
+        ]
+        .concat();
+        let told = success(run(&all));
+        told.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = of(&["--wide", "cake dual-dsthost", "cake flows"]);
+    assert!(!told.contains("hurts bulk"), "{told}");
+    assert!(
+        told.contains("cake dual-dsthost shares the link by host and is judged by that"),
+        "{told}"
+    );
+    assert!(
+        told.contains("under cake flows, 192.168.1.20 gets 22"),
+        "{told}"
+    );
+    assert!(told.contains("hosts"), "{told}");
+    let told = of(&["--wide", "cake flows", "drr"]);
+    assert!(!told.contains("host"), "{told}");
+    drop(fs::remove_file(&file));
+}

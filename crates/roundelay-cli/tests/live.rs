@@ -172,6 +172,23 @@ fn a_recorded_run_replays_to_the_packet_and_its_books_balance() {
                 ],
             );
             assert!(again.status.success(), "{}", text(&again.stderr));
+            // Regression: both directions and the settings were packets of one link.
+            let chosen = [
+                "compare",
+                &file,
+                "drr",
+                "--rate",
+                "1mbit",
+                "--no-cost",
+                "--json",
+            ];
+            let chosen = run(&folder, user, &chosen);
+            let chosen: Value = serde_json::from_slice(&chosen.stdout).expect("JSON");
+            let selection = &chosen["capture"]["selection"];
+            assert_eq!(selection["interface"], "up", "{selection}");
+            for flow in chosen["flows"].as_array().expect("flows") {
+                assert_ne!(flow["label"], "unparsable");
+            }
         }
     }
     fs::remove_dir_all(folder).expect("a folder of ours");

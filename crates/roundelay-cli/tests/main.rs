@@ -21,6 +21,8 @@ mod faults;
 mod first_answers;
 mod full_disk;
 mod import;
+#[cfg(target_os = "linux")]
+mod import_run;
 mod index;
 mod json;
 mod limits;

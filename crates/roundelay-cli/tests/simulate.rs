@@ -734,3 +734,152 @@ fn a_discipline_without_a_decision_cost_is_a_wrong_use() {
     );
     assert!(message.contains(&expected), "{message}");
 }
+
+/// A home behind a line of 20 Mbit/s, with a download, a ping and a way back that is not slow.
+const LINE: &str = r#"
+duration = "4s"
+warmup = "1s"
+[[node]]
+name = "server"
+host = true
+[[node]]
+name = "isp"
+[[node]]
+name = "router"
+[[node]]
+name = "home"
+host = true
+[[link]]
+from = "server"
+to = "isp"
+rate = "1gbit"
+delay = "10ms"
+[[link]]
+from = "isp"
+to = "router"
+rate = "1gbit"
+[[link]]
+from = "router"
+to = "home"
+rate = "1gbit"
+[[port]]
+from = "isp"
+to = "router"
+rate = "20mbit"
+[[source]]
+name = "download"
+kind = "tcp"
+from = "server"
+to = "home"
+[[source]]
+name = "ping"
+kind = "cbr"
+from = "home"
+to = "server"
+rate = "8kbit"
+packet_len = 98
+"#;
+
+/// Regression: a shaper for the line was on the way back and at the home too, and fq_codel had 1000
+/// packets in `simulate` and 10,240 in `compare`.
+#[test]
+fn a_queue_shapes_where_it_stands_and_has_its_own_limit() {
+    let scenario = Scenario::new("line", LINE);
+    let links = |queue: &str| -> Vec<(String, String, String)> {
+        let output = run(&[scenario.path(), "--queue", queue, "--json"]);
+        let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let mut links = Vec::new();
+        for link in json["replicas"][0]["links"].as_array().unwrap() {
+            let text = |name: &str| link[name].as_str().unwrap().to_owned();
+            let ends = format!("{} > {}", text("from"), text("to"));
+            links.push((ends, text("queue"), text("buffer")));
+        }
+        links
+    };
+    let shaped = |queue: &str| {
+        let mut found = Vec::new();
+        for (ends, text, _) in links(queue) {
+            if text.contains("16mbit") || text.starts_with("tree") {
+                found.push(ends);
+            }
+        }
+        found
+    };
+    assert_eq!(shaped("cake bandwidth 16mbit"), ["isp > router"]);
+    let folder = std::env::temp_dir().join(format!("shaped-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let tree = folder.join("line.toml");
+    let text = "[[node]]\nname = \"root\"\ndiscipline = \"htb\"\n[[node]]\nname = \"all\"\nparent = \
+                \"root\"\ndiscipline = \"fq_codel\"\nrate = \"16mbit\"\ndefault = true\n";
+    std::fs::write(&tree, text).unwrap();
+    assert_eq!(
+        shaped(&format!("tree {}", tree.display())),
+        ["isp > router"]
+    );
+    drop(std::fs::remove_dir_all(&folder));
+    // A rate that no link reaches shapes none, so the queue goes everywhere, as others do.
+    let everywhere = |queue: &str, name: &str| {
+        let all = links(queue);
+        all.iter()
+            .filter(|(_, text, _)| text.contains(name))
+            .count()
+    };
+    assert_eq!(everywhere("cake bandwidth 2gbit", "cake"), 4);
+    assert_eq!(everywhere("fq_codel", "fq_codel"), 4);
+    for (ends, queue, buffer) in links("fq_codel") {
+        if queue.contains("fq_codel") {
+            assert!(buffer.contains("10240p"), "{ends}: {buffer}");
+        }
+    }
+}
+
+/// Regression: a ping that waits 50 us under a FIFO and 480 ns under cake was "worse" for it.
+#[test]
+fn differences_that_nobody_notices_make_no_queue_better() {
+    let text = LINE.replace("kind = \"tcp\"", "kind = \"cbr\"\nrate = \"10mbit\"");
+    let scenario = Scenario::new("nothing", &text);
+    let queues = ["--queue", "fq_codel", "--queue", "fifo limit 5000"];
+    let output = run(&[&[scenario.path(), "--replicas", "3"], &queues[..]].concat());
+    let words = stdout(&output);
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("no notable difference for download, ping"),
+        "{words}"
+    );
+    assert!(
+        words.contains("ping: no queue is notably better in p99 delay"),
+        "{words}"
+    );
+}
+
+/// Fairness by host: eight flows of one host and one of another.
+#[test]
+fn hosts_have_an_index_and_a_least_share() {
+    let sources = "[[source]]\nname = \"eight\"\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \
+                   \"3mbit\"\ncount = 8\n[[source]]\nname = \"one\"\nkind = \"cbr\"\nfrom = \"s1\"\nto = \
+                   \"r1\"\nrate = \"8mbit\"\n";
+    let of = |queue: &str| -> Value {
+        let text = format!(
+            "duration = \"4s\"\nwarmup = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = \
+             2\nrate = \"10mbit\"\n[queue]\ncore = \"{queue}\"\n{sources}"
+        );
+        let scenario = Scenario::new("hosts", &text);
+        let json = stdout(&run(&[scenario.path(), "--json"]));
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let table = stdout(&run(&[scenario.path()]));
+        assert!(table.contains("hosts"), "{table}");
+        json["replicas"][0]["groups"][2].clone()
+    };
+    let figures =
+        |group: &Value| ["jain", "jain_hosts", "least_host"].map(|name| group[name].as_f64());
+    let [flows, hosts, least] = figures(&of("cake dual-dsthost")).map(Option::unwrap);
+    assert!(
+        flows < 0.6 && hosts > 0.999 && least > 0.98,
+        "{flows} {hosts} {least}"
+    );
+    let [flows, hosts, least] = figures(&of("cake flows")).map(Option::unwrap);
+    assert!(
+        flows > 0.999 && hosts < 0.7 && least < 0.25,
+        "{flows} {hosts} {least}"
+    );
+}

@@ -128,7 +128,7 @@ impl Request {
             let tree = TreeFile::from_toml(&file.name, &file.text);
             options.trees.push(tree.map_err(|error| error.to_string())?);
         }
-        TreeFile::tell_apart(&mut options.trees);
+        TreeFile::tell_apart(&mut options.trees, false);
         options.span = self.span()?;
         let Mtu(mtu) = option("--mtu <BYTES>", &self.mtu, parse_mtu)?.unwrap_or_default();
         options.mtu = mtu;

@@ -4,7 +4,7 @@
 //! the `tc` commands leave on each interface, and writes one interface's qdiscs, classes and
 //! filters as a tree in TOML. Some things a tree cannot have, and some words do not mean what they
 //! seem to. Each of these becomes a [`Remark`] with its line in the script. We read no files and
-//! run no commands.
+//! run no commands. A [`RECORDER`] in place of tc shows what a script runs that we cannot follow.
 
 mod commands;
 mod faults;
@@ -14,6 +14,7 @@ mod noted;
 mod remarks;
 mod script;
 mod tree;
+mod uci;
 mod units;
 
 use std::collections::HashMap;
@@ -22,6 +23,26 @@ use commands::{Device, Setup};
 use noted::Noted;
 use roundelay::Fault;
 use script::Ran;
+
+/// A program of the shell that records a command in place of running it, in the file that the
+/// variable `ROUNDELAY_RECORD` names, or in `/tmp/commands.sh`.
+pub const RECORDER: &str = include_str!("record.sh");
+
+/// The programs whose commands are recorded.
+pub const RECORDED: [&str; 12] = [
+    "tc",
+    "ip",
+    "nft",
+    "iptables",
+    "ip6tables",
+    "ipset",
+    "modprobe",
+    "insmod",
+    "uci",
+    "ethtool",
+    "ifconfig",
+    "sysctl",
+];
 
 /// How to read a script.
 #[derive(Debug, Clone, Default)]
@@ -79,11 +100,19 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         let found = format!("a script of {} MB; ", text.len() >> 20);
         return Err(Fault::wanted(format!("at most {} MB", LONGEST >> 20)).behind(found));
     }
+    let mut of_sqm = None;
+    if uci::is_one(text) {
+        of_sqm = Some(uci::translated(text)?);
+    }
+    let script = of_sqm.as_ref().map_or(text, |sqm| sqm.script.as_str());
     let Ran {
         calls,
-        remarks,
+        mut remarks,
         lost_classes,
-    } = script::run(text, &settings.variables)?;
+    } = script::run(script, &settings.variables)?;
+    if let Some(sqm) = of_sqm.as_mut() {
+        remarks.append(&mut sqm.remarks);
+    }
     let setup = commands::set_up(&calls).map_err(|fault| match remarks.first() {
         // What was left out may be just what the command needs.
         Some((line, left_out)) => fault.with_hint(&format!(" (line {line}: {left_out})")),

@@ -7,3 +7,4 @@ mod operators;
 mod packets;
 mod scripts;
 mod traps;
+mod uci;

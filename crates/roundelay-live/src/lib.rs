@@ -45,6 +45,8 @@ mod replay;
 mod request;
 #[cfg(target_os = "linux")]
 mod samples;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
 mod session;
 mod settings;
 mod slots;

@@ -12,6 +12,7 @@
 mod keeper;
 mod mapping;
 mod packet;
+pub(crate) mod sandbox;
 mod xdp;
 
 use std::ffi::{CString, c_int, c_void};
@@ -232,6 +233,13 @@ pub(crate) fn new_user_namespace() -> io::Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
     Ok(())
+}
+
+/// In this process's new user namespace, calls a user and a group of the one above root.
+pub(crate) fn call_root(user: u32, group: u32) -> io::Result<()> {
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
 /// Moves this thread to a new network namespace.

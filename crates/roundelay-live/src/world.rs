@@ -238,13 +238,9 @@ fn new_namespace() -> Result<OwnedFd, WorldError> {
 /// Makes this process root in its own user namespace.
 fn become_root() -> Result<(), WorldError> {
     let (user, group) = sys::user_and_group();
-    sys::new_user_namespace().map_err(WorldError::Forbidden)?;
-    let tell = |file: &str, text: String| {
-        fs::write(format!("/proc/self/{file}"), text).map_err(WorldError::Forbidden)
-    };
-    tell("setgroups", "deny".to_owned())?;
-    tell("uid_map", format!("0 {user} 1"))?;
-    tell("gid_map", format!("0 {group} 1"))
+    sys::new_user_namespace()
+        .and_then(|()| sys::call_root(user, group))
+        .map_err(WorldError::Forbidden)
 }
 
 /// Runs iproute2's `ip`.

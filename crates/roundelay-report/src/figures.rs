@@ -84,6 +84,8 @@ pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
     figure("delay_p99", Seconds, |group| group.delay.p99),
     figure("delay_max", Seconds, |group| group.delay.max),
     figure("jain", Index, |group| group.jain),
+    figure("jain_hosts", Index, |group| group.jain_hosts),
+    figure("least_host", Part, |group| group.least_host),
     figure("transfers", Count, |group| {
         Some(group.completion.count as f64)
     }),

@@ -1,6 +1,7 @@
 //! One network under several queues, with the same seeds: figures side by side, and their paired
 //! differences from the first queue.
 
+use roundelay_advice::{NEGLIGIBLE_SECONDS, NOTABLE, NOTABLE_LOSS, NOTICED, UNNOTICED_SECONDS};
 use roundelay_sim::scenario::{GroupResult, Interval, student_95};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -76,6 +77,20 @@ impl Criterion {
             figure: named(SOURCE, name),
             words,
             is_better_if_more,
+        }
+    }
+
+    /// Whether two means differ by as much as makes a difference in `compare`. Users notice a tenth
+    /// of a completion time or of a rate. Packets' delays count from 5 ms on, by a quarter.
+    fn is_much(&self, means: [f64; 2]) -> bool {
+        let [less, more] = [means[0].min(means[1]), means[0].max(means[1])];
+        match self.figure.unit {
+            Unit::Seconds if self.figure.name == "completion_mean" => {
+                more - less > UNNOTICED_SECONDS && more > less * (1.0 + NOTICED)
+            }
+            Unit::Seconds => more > less.max(NEGLIGIBLE_SECONDS) * NOTABLE,
+            Unit::Part => more - less > NOTABLE_LOSS,
+            _ => more > less * (1.0 + NOTICED),
         }
     }
 
@@ -174,6 +189,19 @@ impl SideBySide {
         })
     }
 
+    /// Whether two queues differ by more than chance, and by more than `compare` takes for nothing.
+    fn is_notable(&self, queues: [usize; 2], group: usize, criterion: &Criterion) -> bool {
+        let figure = criterion.figure;
+        let mut means = Vec::new();
+        for queue in queues {
+            match self.mean(queue, group, figure) {
+                Some(mean) => means.push(mean.mean),
+                None => return false,
+            }
+        }
+        criterion.is_much([means[0], means[1]]) && is_sure(self.difference(queues, group, figure))
+    }
+
     /// A group's transfers under a queue, over all replicas: those that did not become complete,
     /// and all.
     fn incomplete(&self, queue: usize, group: usize) -> [u64; 2] {
@@ -258,7 +286,7 @@ impl SideBySide {
         };
         let mut alike = Vec::new();
         for (queue, _) in &means[1..] {
-            if !is_sure(self.difference([best, *queue], group, criterion.figure)) {
+            if !self.is_notable([best, *queue], group, criterion) {
                 alike.push(clean(&self.queues[*queue].queue));
             }
         }
@@ -277,13 +305,13 @@ impl SideBySide {
         }
         if alike.len() + 1 == means.len() {
             return format!(
-                "{name}: no queue is surely better in {words} ({value} under {queue})."
+                "{name}: no queue is notably better in {words} ({value} under {queue})."
             );
         }
         let beside = if alike.is_empty() {
             String::new()
         } else {
-            format!(" (and not surely worse under {})", alike.join(", "))
+            format!(" (and not notably worse under {})", alike.join(", "))
         };
         let worst_queue = clean(&self.queues[worst].queue);
         let less = self.difference([worst, best], group, criterion.figure);
@@ -314,7 +342,7 @@ impl SideBySide {
                 let name = clean(&verdict.group);
                 let criterion = self.criterion(group);
                 let difference = verdict.differences[queue - 1];
-                if !is_sure(difference) {
+                if !self.is_notable([0, queue], group, &criterion) {
                     alike.push(name);
                 } else if difference
                     .is_some_and(|by| (by.mean > 0.0) == criterion.is_better_if_more)
@@ -331,7 +359,7 @@ impl SideBySide {
                 }
             }
             if !alike.is_empty() {
-                parts.push(format!("no sure difference for {}", alike.join(", ")));
+                parts.push(format!("no notable difference for {}", alike.join(", ")));
             }
             sentences.push(format!(
                 "{} beside {}: {}.",

@@ -118,6 +118,13 @@ impl Simulated {
             means("delay_max", "max", &all).under("delay").spare(3),
             means("jain", "Jain", &all),
         ];
+        if groups
+            .iter()
+            .any(|group| group.means.interval("jain_hosts").is_some())
+        {
+            columns.push(means("jain_hosts", "Jain", &all).under("hosts"));
+            columns.push(means("least_host", "least", &all).under("hosts"));
+        }
         let has_deadlines = |group: &GroupSummary| group.means.interval("in_time").is_some();
         if groups.iter().any(has_deadlines) {
             columns.push(means("in_time", "in time", &all));

@@ -343,7 +343,7 @@ fn open(comparison: &Comparison) -> Section {
 fn fairness(advised: &Advised) -> Section {
     let comparison = &advised.comparison;
     let all = &comparison.disciplines;
-    let grid = Grid::new(vec![
+    let mut columns = vec![
         names(comparison, advised.verdict.best),
         Column::of("Jain mean", all, |result| match result.jain {
             Some(jain) => format!("{:.3}", jain.mean),
@@ -365,8 +365,18 @@ fn fairness(advised: &Advised) -> Section {
         })
         .spare(1),
         Column::of("buffer", all, |result| result.limit.clone()).spare(3),
-    ]);
-    vec![Block::Table(grid)]
+    ];
+    if comparison.hosts.is_some() {
+        let jain = Column::of("Jain", all, |result| {
+            if_any(result.hosts.map(|hosts| hosts.jain), index)
+        });
+        let share = Column::of("least share", all, |result| {
+            if_any(result.hosts.map(|hosts| hosts.least_share), percent)
+        });
+        columns.insert(3, share.under("hosts"));
+        columns.insert(3, jain.under("hosts"));
+    }
+    vec![Block::Table(Grid::new(columns))]
 }
 
 /// The important flows, with as many disciplines side by side as fit and the others below.
@@ -603,6 +613,7 @@ pub(crate) fn reasons(drops: Drops) -> String {
         (drops.full, "full"),
         (drops.pushed_out, "pushed"),
         (drops.early, "early"),
+        (drops.filtered, "filtered"),
         (drops.refused, "refused"),
     ];
     reasons_in_words(&reasons)
@@ -624,6 +635,10 @@ fn if_any(value: Option<f64>, in_words: fn(f64) -> String) -> String {
         Some(value) => in_words(value),
         None => none(),
     }
+}
+
+fn index(value: f64) -> String {
+    format!("{value:.3}")
 }
 
 fn none() -> String {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use roundelay::schedulers::AnyDiscipline;
+use roundelay::schedulers::{AnyDiscipline, cake};
 use roundelay::{ConfigError, Fault, Limit, QueueSpec, Rate, UnitError, parse_limit};
 use roundelay_files::{Described, Written};
 use schemars::{Schema, json_schema};
@@ -115,6 +115,11 @@ fn with_hint(error: ConfigError) -> Fault {
         {
             format!("'{name}' is no discipline; a tree of disciplines in a file: --tree FILE")
         }
+        ConfigError::UnknownDiscipline { name, .. } if name == "dualpi2" => {
+            "dualpi2 (L4S) is not among the disciplines: fq_codel and cake are nearest, and mark as \
+             classic ECN does"
+                .to_owned()
+        }
         ConfigError::UnknownDiscipline { .. } => {
             format!(
                 "{message} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")"
@@ -123,9 +128,30 @@ fn with_hint(error: ConfigError) -> Fault {
         ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => {
             format!("{message}: --weight 'RULE = N'")
         }
+        ConfigError::UnknownParameter {
+            discipline: "cake",
+            parameter,
+            ..
+        } if let Some(meant) = near_word_of_cake(parameter) => {
+            let told = format!("cake: no word is called '{parameter}' (did you mean '{meant}'?)");
+            return Fault::from(error).with_message(told).with_meant(Some(meant));
+        }
         _ => return error.into(),
     };
     Fault::from(error).with_message(told)
+}
+
+/// The word of cake that has the same letters, whatever separates them.
+fn near_word_of_cake(parameter: &str) -> Option<&'static str> {
+    let wanted = parameter.replace(['-', '_'], "");
+    for words in [cake::Isolation::WORDS, cake::AckFilter::WORDS] {
+        for word in words {
+            if word.replace('-', "") == wanted {
+                return Some(word);
+            }
+        }
+    }
+    None
 }
 
 /// Reads a rate with a unit. We ask for the unit because `tc` reads a bare number as bits per
@@ -135,6 +161,10 @@ fn with_hint(error: ConfigError) -> Fault {
 /// The text is not a rate, has no unit, or is out of range.
 pub fn parse_rate(text: &str) -> Result<Rate, Fault> {
     const LEGAL: &str = "1bit to 18000000tbit";
+    if text.contains(',') {
+        let message = "one rate a call; `roundelay sweep` varies it in a scenario";
+        return Err(Fault::new(message).with_given(text).with_legal(LEGAL));
+    }
     let range = format!("legal range {LEGAL}");
     let rate = text.parse().map_err(|error: UnitError| {
         let hint = format!("; {range}");

@@ -65,6 +65,8 @@ pub struct Capture {
     last_time: i64,
     /// A second reading may follow.
     is_kept: bool,
+    /// Packets of this pcapng interface are left out.
+    skipped: Option<&'static str>,
     /// There are no more packets, because of the end or an error.
     finished: bool,
 }
@@ -222,6 +224,7 @@ impl Capture {
             notes,
             last_time: 0,
             is_kept: false,
+            skipped: None,
             finished: false,
         })
     }
@@ -232,11 +235,23 @@ impl Capture {
         self.is_kept = true;
     }
 
+    /// Leaves out the packets of a pcapng interface, because they are notes of the program that
+    /// wrote the capture.
+    pub fn skip_interface(&mut self, name: &'static str) {
+        self.skipped = Some(name);
+    }
+
     /// The capture from its first packet on, after you have read it to the end.
     ///
     /// # Errors
     /// The file or the copy of the pipe cannot be read, or nothing of a pipe was kept.
     pub fn again(&self) -> Result<Self, CaptureError> {
+        let mut again = self.from_the_start()?;
+        again.skipped = self.skipped;
+        Ok(again)
+    }
+
+    fn from_the_start(&self) -> Result<Self, CaptureError> {
         let copy = match &self.source {
             Source::File(path) => return Self::open(path),
             Source::Pipe(copy) => copy,
@@ -267,20 +282,35 @@ impl Capture {
         {
             copy.stop();
         }
-        let record = match &mut self.format {
-            Format::Pcap(file) => file.record(&mut self.window, &mut self.notes),
-            Format::PcapNg(file) => file.record(&mut self.window, &mut self.notes),
-        };
-        match record {
-            Ok(Some(record)) => Ok(Some(self.frame(&record))),
-            Ok(None) => {
-                self.finished = true;
-                Ok(None)
+        loop {
+            let record = match &mut self.format {
+                Format::Pcap(file) => file.record(&mut self.window, &mut self.notes),
+                Format::PcapNg(file) => file.record(&mut self.window, &mut self.notes),
+            };
+            match record {
+                Ok(Some(record)) if self.is_skipped(&record) => {}
+                Ok(Some(record)) => return Ok(Some(self.frame(&record))),
+                Ok(None) => {
+                    self.finished = true;
+                    return Ok(None);
+                }
+                Err(fault) => {
+                    self.finished = true;
+                    return Err(fault.in_file(&self.name));
+                }
             }
-            Err(fault) => {
-                self.finished = true;
-                Err(fault.in_file(&self.name))
-            }
+        }
+    }
+
+    #[inline]
+    fn is_skipped(&self, record: &Record) -> bool {
+        self.skipped.is_some() && self.skipped == self.interface_name(record)
+    }
+
+    fn interface_name(&self, record: &Record) -> Option<&str> {
+        match &self.format {
+            Format::PcapNg(file) => file.name(record.interface?),
+            Format::Pcap(_) => None,
         }
     }
 

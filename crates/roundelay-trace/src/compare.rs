@@ -21,7 +21,7 @@ use crate::comparison::{
 };
 use crate::cost;
 use crate::demand::Demand;
-use crate::harm::{find_worst_flows, kinds_with_worst_flows};
+use crate::harm::{find_worst_flows, judge};
 use crate::kind::Kind;
 use crate::lane::{Lane, Link, Sorts};
 use crate::meters::FLOWS_WITH_CURVES;
@@ -265,7 +265,8 @@ fn conclude(
     options: &Options,
     stop: &Stop,
 ) -> Result<Comparison, CompareError> {
-    let flows = summarise_flows(offered);
+    let mut flows = summarise_flows(offered);
+    let hosts = offered.hosts(&mut flows);
     let charted = choose_charted(&flows);
     // Costs come first, so that a stop during their measurement leaves no file of packets.
     let costs = measure_costs(offered, sample, known, options, stop)?;
@@ -280,6 +281,7 @@ fn conclude(
         disciplines: Vec::new(),
         observed: Observed::of(offered, options),
         flows,
+        hosts,
         charted,
         other_seeds: Vec::new(),
         reaction: None,
@@ -311,7 +313,7 @@ fn with_another_seed(
     let mut disciplines = comparison.disciplines.clone();
     let mut reads_seed = vec![false; disciplines.len()];
     for (index, mut result) in changed {
-        result.kinds = kinds_with_worst_flows(comparison, &result);
+        judge(comparison, &mut result);
         disciplines[index] = result;
         reads_seed[index] = true;
     }
@@ -399,6 +401,8 @@ fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
             fair_rate: rate(offered.fair_bytes(number)),
             light: demand == Demand::Light,
             kind: Kind::of(&known[number], demand, flow.is_bare(), flow.pace()),
+            host: None,
+            fair_rate_by_host: None,
         });
     }
     summaries

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::host_shares::{HostFairness, HostsSummary};
 use crate::kind::{Kind, KindOutcome};
 use crate::observed::Observed;
 use crate::outcome::Outcome;
@@ -28,6 +29,10 @@ pub struct Comparison {
     pub seed: u64,
     /// Every flow, in order of first appearance.
     pub flows: Vec<FlowSummary>,
+    /// The flows' hosts, where a discipline shares the link by host, and bulk flows of several hosts
+    /// want it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostsSummary>,
     /// Flows with curves, as indices into `flows`, largest first.
     pub charted: Vec<usize>,
     /// One entry per discipline, in the order of the options.
@@ -145,6 +150,12 @@ pub struct FlowSummary {
     pub light: bool,
     /// What the flow most likely is.
     pub kind: Kind,
+    /// Its host, an index into the comparison's hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<usize>,
+    /// What the flow is due of its host's fair rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fair_rate_by_host: Option<f64>,
 }
 
 /// Results of one discipline.
@@ -173,6 +184,11 @@ pub struct DisciplineResult {
     pub kinds: Vec<KindOutcome>,
     /// Jain's fairness index over the flows that were backlogged throughout a window.
     pub jain: Option<Jain>,
+    /// Whether the discipline, or a leaf of the tree, shares the link by host.
+    pub shares_by_host: bool,
+    /// How the link is divided among hosts, where the comparison has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostFairness>,
     /// Largest of the flows' lags behind an ideal GPS server.
     pub worst_lag: f64,
     /// Processing time on this machine; none if not measured.

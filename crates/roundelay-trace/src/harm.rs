@@ -4,6 +4,7 @@
 
 use crate::comparison::{Comparison, DisciplineResult};
 use crate::demand::FULL_PACKET;
+use crate::host_shares::{HostFairness, fairness};
 use crate::kind::{Kind, KindOutcome};
 use crate::outcome::Outcome;
 
@@ -63,7 +64,13 @@ const INDIVISIBLE: f64 = 2.0 * FULL_PACKET as f64;
 
 /// Which part of its fair share a flow got, 0 to 1.
 fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
-    let fair = comparison.flows[flow].fair_rate / 8.0 * comparison.capture.seconds;
+    let due = &comparison.flows[flow];
+    let by_host = result.hosts.is_some_and(|hosts| hosts.judged);
+    let rate = match due.fair_rate_by_host {
+        Some(rate) if by_host => rate,
+        _ => due.fair_rate,
+    };
+    let fair = rate / 8.0 * comparison.capture.seconds;
     let got = result.flows[flow].bytes_in_time as f64 + INDIVISIBLE;
     if fair > 0.0 {
         (got / fair).min(1.0)
@@ -75,22 +82,40 @@ fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> 
 /// Finds each kind's flow with the most harm under each discipline, and the least share that a bulk
 /// flow got.
 pub(crate) fn find_worst_flows(comparison: &mut Comparison) {
-    for index in 0..comparison.disciplines.len() {
-        let kinds = kinds_with_worst_flows(comparison, &comparison.disciplines[index]);
-        comparison.disciplines[index].kinds = kinds;
+    let mut results = std::mem::take(&mut comparison.disciplines);
+    for result in &mut results {
+        judge(comparison, result);
     }
+    comparison.disciplines = results;
 }
 
-/// A result's kinds for the flows of a comparison, each with its worst flow.
-pub(crate) fn kinds_with_worst_flows(
-    comparison: &Comparison,
-    result: &DisciplineResult,
-) -> Vec<KindOutcome> {
-    let mut kinds = result.kinds.clone();
+/// Finds how fairly a result serves the hosts of a comparison, and each kind's worst flow.
+pub(crate) fn judge(comparison: &Comparison, result: &mut DisciplineResult) {
+    result.hosts = None;
+    if let Some(hosts) = fairness(comparison, result, INDIVISIBLE) {
+        let by_flow = least_share(comparison, result);
+        result.hosts = Some(HostFairness {
+            judged: result.shares_by_host,
+            ..hosts
+        });
+        if least_share(comparison, result) < by_flow {
+            result.hosts = Some(hosts);
+        }
+    }
+    let mut kinds = std::mem::take(&mut result.kinds);
     for outcome in &mut kinds {
         find_worst(outcome, comparison, result);
     }
-    kinds
+    result.kinds = kinds;
+}
+
+/// The least part of its fair share that a bulk flow got.
+fn least_share(comparison: &Comparison, result: &DisciplineResult) -> f64 {
+    let mut least = 1.0_f64;
+    for flow in comparison.flows_of(Kind::Bulk) {
+        least = least.min(share_of(comparison, result, flow));
+    }
+    least
 }
 
 fn find_worst(kind: &mut KindOutcome, comparison: &Comparison, result: &DisciplineResult) {

@@ -197,7 +197,8 @@ pub struct KindOutcome {
     /// flow with the most harm may have a lower one, and lose more.
     pub longest_p99: Option<f64>,
     /// For bulk: the smallest part of its fair share that a flow got, 0 to 1. The fair share is the
-    /// service by an ideal GPS server until the last arrival.
+    /// service by an ideal GPS server until the last arrival. This server serves hosts if the
+    /// discipline is judged by these.
     pub least_share: Option<f64>,
     /// What users get, where senders react; none in a replay.
     #[serde(skip_serializing_if = "Option::is_none")]

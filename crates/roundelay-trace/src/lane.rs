@@ -86,6 +86,7 @@ pub(crate) struct Subject {
     pub(crate) about: &'static str,
     pub(crate) limit: String,
     pub(crate) weighted: bool,
+    pub(crate) shares_by_host: bool,
     pub(crate) bytes_per_flow: usize,
     pub(crate) fixed_bytes: usize,
 }
@@ -129,6 +130,8 @@ impl Subject {
             light_p99: geometric_mean(light_waits.into_iter()),
             kinds,
             jain: meters.jain(),
+            shares_by_host: self.shares_by_host,
+            hosts: None,
             worst_lag: flows.iter().map(|flow| flow.lag).fold(0.0, f64::max),
             cost: None,
             bytes_per_flow: self.bytes_per_flow,
@@ -190,13 +193,15 @@ impl Lane {
         let port = Port::new(discipline.build_arena(link.seed)?, limit, link.rate);
         let info = discipline.info();
         let marker = Marker::new(info.priority, link.known.clone());
+        let mut meters = Meters::new(link.rate, sink);
+        meters.note_filter(info.reads_acknowledgements);
         Ok(Self {
             discipline,
             spec,
             limit,
             port,
             marker,
-            meters: Meters::new(link.rate, sink),
+            meters,
             leaves: None,
             hosts: info.reads_hosts.then(NamedHosts::default),
         })
@@ -287,6 +292,7 @@ impl Lane {
             about: info.about,
             limit: self.limit.to_string(),
             weighted: info.weighted,
+            shares_by_host: info.reads_hosts,
             bytes_per_flow: footprint.bytes_per_flow,
             fixed_bytes: footprint.fixed_bytes,
         };

@@ -21,6 +21,7 @@ mod filter;
 mod fingerprint;
 mod harm;
 mod headers;
+mod host_shares;
 mod hosts;
 mod kind;
 mod lane;
@@ -71,6 +72,7 @@ pub use headers::{
     Headers, Ports, Tunnel, Unparsable, UnparsableCounts, dscp_name, dscp_number, network_offset,
     parse, protocol_name, protocol_number,
 };
+pub use host_shares::{HostEnd, HostFairness, HostSummary, HostsSummary};
 pub use kind::{Kind, KindOutcome, Served};
 pub use link_model::LinkModel;
 pub use link_trace::{LinkTrace, TracedLink};
@@ -83,6 +85,7 @@ pub use selection::{
     Chosen, Cure, Direction, DirectionChoice, InterfaceLoad, InterfaceName, LeftOut, Mixed,
     OppositeLoad, OtherWay, Part, Selection, SelectionSummary,
 };
+pub use shaped::{own_rate, rate_of_tree};
 pub use sink::{PacketFate, PacketRecord, PacketSink};
 pub use span::{Span, parse_length, parse_time};
 pub use stop::Stop;

@@ -59,6 +59,8 @@ pub(crate) struct Meters {
     /// How many flows are present: they have joined and not left.
     present: u64,
     extremes: Extremes,
+    /// The discipline drops acknowledgements that later ones repeat.
+    filters: bool,
     sink: Option<Box<dyn PacketSink>>,
     sink_error: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -127,9 +129,15 @@ impl Meters {
             end: Instant::ZERO,
             present: 0,
             extremes: Extremes::default(),
+            filters: false,
             sink,
             sink_error: None,
         }
+    }
+
+    /// What is said about the discipline: whether it drops acknowledgements that later ones repeat.
+    pub(crate) const fn note_filter(&mut self, filters: bool) {
+        self.filters = filters;
     }
 
     /// Stores each packet in this sink.
@@ -519,7 +527,12 @@ impl Observer<Note> for Meters {
         self.change_backlog(now, flow, -i64::from(len));
         let meter = &mut self.flows[flow.index()];
         meter.forgiven += f64::from(len) - taken_back;
-        meter.drops.count(reason);
+        let is_filtered = self.filters && packet.payload.is_bare && reason == DropReason::Early;
+        if is_filtered {
+            meter.drops.filtered += 1;
+        } else {
+            meter.drops.count(reason);
+        }
         meter.data.dropped += u64::from(!packet.payload.is_bare);
         self.record(PacketRecord {
             arrival: packet.arrival,
@@ -631,5 +644,6 @@ impl Drops {
         self.pushed_out += other.pushed_out;
         self.early += other.early;
         self.refused += other.refused;
+        self.filtered += other.filtered;
     }
 }

@@ -10,8 +10,10 @@ use crate::arrivals::{Arrivals, Step};
 use crate::classifier::Flow;
 use crate::compare::observer::Progress;
 use crate::compare::options::Options;
+use crate::comparison::FlowSummary;
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
+use crate::host_shares::{HostMeter, HostsSummary};
 use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
@@ -157,6 +159,8 @@ pub(crate) struct Offered {
     shapers: Shapers,
     /// One for each shaper met so far.
     ideals: Vec<Ideal>,
+    /// The same for hosts, if a discipline shares by host.
+    hosts: Option<HostMeter>,
     presence: Presence,
     plateau: Plateau,
     packets: u64,
@@ -174,6 +178,7 @@ impl Offered {
             flows: Vec::new(),
             shapers: Shapers::of(options),
             ideals: Vec::new(),
+            hosts: HostMeter::for_options(options),
             presence: Presence::default(),
             plateau: Plateau::new(options.rate),
             packets: 0,
@@ -263,6 +268,9 @@ impl Offered {
             let rule = RuleIndex::of(self.weights.rule_index(headers));
             let config = self.presence.meet(weight, at);
             let shaper = self.shapers.shaper(headers);
+            if let Some(hosts) = &mut self.hosts {
+                hosts.meet(headers);
+            }
             let place = self.place(shaper, weight);
             self.flows.push(OfferedFlow {
                 rule,
@@ -276,6 +284,9 @@ impl Offered {
         let gps = &mut self.ideals[server as usize].gps;
         gps.arrive(at, id, len.into());
         known.backlogs.count(gps.backlog(id));
+        if let Some(hosts) = &mut self.hosts {
+            hosts.arrive(at, flow, len, server, known.reference);
+        }
         known.packets += 1;
         known.bytes += u64::from(len);
         let pause = at.since(known.last).min(LONGEST_PAUSE);
@@ -367,6 +378,12 @@ impl Offered {
     pub(crate) fn fair_bytes(&self, flow: usize) -> f64 {
         let Place { server, flow } = self.flows[flow].place;
         self.ideals[server as usize].gps.served(flow)
+    }
+
+    /// The hosts of these flows, whose fields on hosts it fills. None if flows alone count.
+    pub(crate) fn hosts(&self, flows: &mut [FlowSummary]) -> Option<HostsSummary> {
+        let hosts = self.hosts.as_ref()?;
+        hosts.conclude(flows, self.arrivals.seconds())
     }
 
     pub(crate) const fn plateau(&self) -> &Plateau {

@@ -14,7 +14,7 @@ pub struct Outcome {
     pub throughput: f64,
     /// Packets dropped.
     pub drops: Drops,
-    /// Dropped packets divided by offered packets.
+    /// Dropped packets divided by offered packets, without those that a filter took out.
     pub loss: f64,
     /// Packets marked with ECN's CE instead of dropped.
     pub marked: u64,
@@ -42,10 +42,20 @@ pub struct Drops {
     pub early: u64,
     /// Arriving packets refused by the discipline.
     pub refused: u64,
+    /// Bare acknowledgements dropped early where a discipline filters acknowledgements (`cake
+    /// ack-filter`): later ones repeat them, so nothing is lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub filtered: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Drops {
-    /// Total over all reasons.
+    /// Total over all reasons for which packets are lost.
     pub const fn total(&self) -> u64 {
         self.full + self.pushed_out + self.early + self.refused
     }

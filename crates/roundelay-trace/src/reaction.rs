@@ -47,6 +47,7 @@ pub fn conclude(
         other_seeds: Vec::new(),
         observed: replay.observed.clone(),
         flows,
+        hosts: None,
         reaction: None,
     };
     for replicas in runs {

@@ -79,7 +79,7 @@ impl Shapers {
 }
 
 /// The rate to which a discipline shapes all its packets.
-pub(crate) fn own_rate(spec: &QueueSpec) -> Option<Rate> {
+pub fn own_rate(spec: &QueueSpec) -> Option<Rate> {
     match &spec.discipline {
         AnyDiscipline::Cake(cake) => cake.bandwidth,
         AnyDiscipline::Tbf(tbf) => tbf.rate,
@@ -88,7 +88,7 @@ pub(crate) fn own_rate(spec: &QueueSpec) -> Option<Rate> {
 }
 
 /// The largest of the leaves' reference rates: all packets pass a shaper at least as slow.
-pub(crate) fn rate_of_tree(tree: &TreeFile, link: Rate) -> Rate {
+pub fn rate_of_tree(tree: &TreeFile, link: Rate) -> Rate {
     let mut most = None;
     for shaper in of_tree(tree.config(), 0, link).values() {
         most = most.max(Some(shaper.rate));

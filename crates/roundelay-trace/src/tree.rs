@@ -37,7 +37,7 @@
 //!
 //! `reserve` lists what the tree lacks of the script that it was made from, for the verdict's notes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::schedulers::{AnyDiscipline, Priority};
 use roundelay::tree::{Config, Node, Problem, Service, TreeError, hfsc, htb, only_classes};
@@ -59,6 +59,8 @@ const MOST_NODES: usize = 20_000;
 #[derive(Debug, Clone)]
 pub struct TreeFile {
     name: String,
+    /// The file's name, without its folder and ending.
+    file: String,
     config: Config,
     rules: Vec<(WeightRule, String)>,
     default_leaf: String,
@@ -160,6 +162,7 @@ impl TreeFile {
         let root = order[0];
         let mut tree = Self {
             name: written.name.clone().unwrap_or_else(|| stem.to_owned()),
+            file: stem.to_owned(),
             config: Config::new(root.node(None)?).map_err(|error| root.fault(error))?,
             rules: Vec::new(),
             default_leaf: String::new(),
@@ -244,9 +247,19 @@ impl TreeFile {
         Ok(())
     }
 
-    /// Numbers trees of the same name in their order, because results go by name. Two trees that
-    /// `roundelay import` made of one interface are both called `eth0`.
-    pub fn tell_apart(trees: &mut [Self]) {
+    /// Tells trees of the same name apart by their files, or by numbers if these have the same name
+    /// too, because results go by name. Two trees that `roundelay import` made of one interface are
+    /// both called `eth0`. Numbers alone where `files_are_secret`.
+    pub fn tell_apart(trees: &mut [Self], files_are_secret: bool) {
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for tree in trees.iter() {
+            *seen.entry(tree.name.clone()).or_default() += 1;
+        }
+        for tree in trees.iter_mut() {
+            if !files_are_secret && seen[&tree.name] > 1 {
+                tree.name += &format!(" ({})", tree.file);
+            }
+        }
         let names: Vec<String> = trees.iter().map(|tree| tree.name.clone()).collect();
         for (index, tree) in trees.iter_mut().enumerate() {
             let earlier = names[..index].iter().filter(|name| **name == tree.name);

@@ -733,17 +733,29 @@ fn errors_of_classes_of_hfsc_name_the_line_and_the_node() {
 
 /// Results go by name, so two trees of one interface must not have the same.
 #[test]
-fn trees_of_one_name_are_numbered() {
-    let tree = |name: &str| {
+fn trees_of_one_name_have_that_of_their_file_or_a_number() {
+    let tree = |(file, name): (&str, &str)| {
         let node = "[[node]]\nname = \"a\"\ndiscipline = \"drr\"\n\
                     [[node]]\nname = \"b\"\nparent = \"a\"\ndiscipline = \"fifo\"\ndefault = true\n";
         let text = format!("name = \"{name}\"\n{node}");
-        TreeFile::from_toml("t.toml", &text).expect("a tree")
+        TreeFile::from_toml(file, &text).expect("a tree")
     };
-    let mut trees = ["eth0", "wan", "eth0", "eth0"].map(tree);
-    TreeFile::tell_apart(&mut trees);
-    let names: Vec<&str> = trees.iter().map(TreeFile::name).collect();
-    assert_eq!(names, ["eth0 (1)", "wan", "eth0 (2)", "eth0 (3)"]);
+    let files = [
+        ("a/sqm.toml", "eth0"),
+        ("lan.toml", "lan"),
+        ("b/sqm.toml", "eth0"),
+        ("mine.toml", "eth0"),
+    ];
+    let names = |files_are_secret| {
+        let mut trees = files.map(tree);
+        TreeFile::tell_apart(&mut trees, files_are_secret);
+        trees.map(|tree| tree.name().to_owned())
+    };
+    assert_eq!(
+        names(false),
+        ["eth0 (sqm) (1)", "lan", "eth0 (sqm) (2)", "eth0 (mine)"]
+    );
+    assert_eq!(names(true), ["eth0 (1)", "lan", "eth0 (2)", "eth0 (3)"]);
 }
 
 /// Flows of the example capture, each with what it counts as and its fair share.

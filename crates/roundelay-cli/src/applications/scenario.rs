@@ -39,7 +39,7 @@ pub(crate) fn of(applications: &Applications, setting: &Setting) -> Sources {
     write!(
         text,
         "\nseed = {seed}\nduration = \"{length}ms\"\n\n\
-         [queue]\ncore = \"fifo limit 1000\"\n\n\
+         [queue]\ncore = \"fifo\"\n\n\
          # What comes over the link starts at left; the delays are in the connections.\n\
          [[node]]\nname = \"left\"\nhost = true\n\n[[node]]\nname = \"entry\"\n\n\
          [[node]]\nname = \"exit\"\n\n[[node]]\nname = \"right\"\nhost = true\n\n\

@@ -145,7 +145,7 @@ pub(crate) struct Compare {
     /// Let senders react: find what the applications behind the capture wanted, and simulate them
     /// under each discipline. You get the times and losses that TCP would have at this rate, with
     /// intervals. The capture must hold both directions
-    #[arg(long, conflicts_with_all = ["trees", "weight", "weights"])]
+    #[arg(long, conflicts_with_all = ["weight", "weights"])]
     pub(crate) react: bool,
 
     /// With --react: number of runs, whose starts differ by up to 10 ms; figures are means with 95%

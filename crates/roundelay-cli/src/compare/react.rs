@@ -3,9 +3,11 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::{Duration, Fault, FlowId, QueueSpec};
+use roundelay::schedulers::Discipline as _;
+use roundelay::{Duration, Fault, FlowId, Limit, QueueSpec};
 use roundelay_report::Advised;
 use roundelay_sim::LinkId;
 use roundelay_sim::scenario::{AtLink, RunError, Scenario};
@@ -13,7 +15,7 @@ use roundelay_trace::connections::{Applications, Connection, End};
 use roundelay_trace::reaction::{
     Basis, Cast, FAIREST, OpenEnd, Reaction, Reference, Witness, conclude,
 };
-use roundelay_trace::{Comparison, DisciplineResult, Options, PacketSink};
+use roundelay_trace::{Comparison, DisciplineResult, Options, PacketSink, TreeFile};
 
 use super::arguments::Compare;
 use crate::anonymise::CAPTURE;
@@ -96,7 +98,7 @@ pub(super) fn compare(
     let mut open = Vec::new();
     for (parameter, value, assumed) in ends {
         let mut none = Vec::new();
-        none.resize_with(options.specs.len(), || None);
+        none.resize_with(queues(options).len(), || None);
         let advised = Advised::new(case.under(&assumed, none)?, options, None);
         let Some(best) = advised.verdict.best else {
             continue;
@@ -235,6 +237,40 @@ enum Doubtful {
     Endless,
 }
 
+/// What is put at the link.
+enum Queue {
+    Discipline(QueueSpec),
+    Tree(Arc<TreeFile>, Limit),
+}
+
+impl Queue {
+    /// Whether it drops acknowledgements that later ones repeat.
+    fn filters(&self) -> bool {
+        match self {
+            Self::Discipline(queue) => queue.discipline.info().reads_acknowledgements,
+            Self::Tree(tree, _) => tree.config().info().reads_acknowledgements,
+        }
+    }
+}
+
+/// What is compared, in the replay's order.
+fn queues(options: &Options) -> Vec<Queue> {
+    let mut queues = Vec::new();
+    for spec in &options.specs {
+        queues.push(Queue::Discipline(QueueSpec {
+            discipline: options.discipline_of(spec),
+            limit: Some(options.limit_of(spec)),
+        }));
+    }
+    for tree in &options.trees {
+        queues.push(Queue::Tree(
+            Arc::new(tree.clone()),
+            options.limit_of_trees(),
+        ));
+    }
+    queues
+}
+
 /// What is compared, whatever is assumed.
 struct Case<'a> {
     arguments: &'a Compare,
@@ -273,7 +309,8 @@ impl Case<'_> {
             quiet: arguments.quiet,
         };
         let replicas = runs.count(arguments.seed)? as usize;
-        let all = replicas as u64 * (options.specs.len() as u64 + 1);
+        let queues = queues(options);
+        let all = replicas as u64 * (queues.len() as u64 + 1);
         let joint_progress = runs.joint_progress(stage.scenario.duration, all, &host.gauge);
 
         let fairest = QueueSpec {
@@ -283,7 +320,7 @@ impl Case<'_> {
                 .discipline,
             limit: options.buffer,
         };
-        let fair = stage.under(&fairest)?;
+        let fair = stage.under(&Queue::Discipline(fairest))?;
         let flows = stage.cast.flows().len();
         let runs_of_fairest: Result<Vec<Witness>, Failure> = in_pool(arguments.threads, || {
             let every = (0..replicas).into_par_iter();
@@ -301,17 +338,13 @@ impl Case<'_> {
         let reference = Reference::of(&stage.cast, replay, &runs_of_fairest?);
 
         let mut lanes = Vec::new();
-        for (number, (spec, sink)) in options.specs.iter().zip(sinks).enumerate() {
-            let queue = QueueSpec {
-                discipline: options.discipline_of(spec),
-                limit: Some(options.limit_of(spec)),
-            };
-            let scenario = stage.under(&queue)?;
-            let mut sink = sink;
+        for (number, (queue, mut sink)) in queues.iter().zip(sinks).enumerate() {
+            let scenario = stage.under(queue)?;
             for replica in 0..replicas {
                 // Only the first replica's packets are stored.
                 let witness = reference
                     .witness(options.rate, replica)
+                    .with_filter(queue.filters())
                     .with_sink(sink.take());
                 lanes.push((number, replica, scenario.clone(), witness));
             }
@@ -327,7 +360,7 @@ impl Case<'_> {
                     })
                     .collect()
             })?;
-        let mut of_disciplines = vec![Vec::new(); options.specs.len()];
+        let mut of_disciplines = vec![Vec::new(); queues.len()];
         for (number, result) in results? {
             of_disciplines[number].push(result);
         }
@@ -394,9 +427,12 @@ impl<'a> Stage<'a> {
     }
 
     /// The scenario with this queue at the link.
-    fn under(&self, queue: &QueueSpec) -> Result<Scenario, Failure> {
+    fn under(&self, queue: &Queue) -> Result<Scenario, Failure> {
         let mut scenario = self.scenario.clone();
-        let set = scenario.set_queues(queue);
+        let set = match queue {
+            Queue::Discipline(queue) => scenario.set_queues(queue),
+            Queue::Tree(tree, limit) => scenario.set_trees(tree, Some(*limit)),
+        };
         set.map_err(|error| self.failure(&error))?;
         Ok(scenario)
     }

@@ -1,5 +1,6 @@
 //! Command-line arguments of `roundelay import`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,8 +11,16 @@ use crate::outputs::Outputs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// Shell script with tc commands, or these commands alone; - reads standard input
-    pub(crate) script: PathBuf,
+    /// Shell script with tc commands, these commands alone, or /etc/config/sqm of OpenWrt; it is
+    /// read and not run. - reads standard input
+    #[arg(required_unless_present = "run")]
+    pub(crate) script: Option<PathBuf>,
+
+    /// Run the command behind -- in a sandbox, record the tc commands that it would have run, and
+    /// import these. It has no network, cannot write outside of memory, sees no home but the
+    /// script's folder, and ends after 10 s
+    #[arg(long, requires = "command_line", conflicts_with_all = ["script", "set"])]
+    pub(crate) run: bool,
 
     /// Interface to import; default: the one with the most classes
     #[arg(long, value_name = "NAME")]
@@ -23,6 +32,10 @@ pub(crate) struct Import {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs<Importing>,
+
+    /// With --run: the script and its arguments
+    #[arg(last = true, value_name = "COMMAND", requires = "run")]
+    pub(crate) command_line: Vec<OsString>,
 }
 
 /// `NAME=VALUE`; the value may be empty.

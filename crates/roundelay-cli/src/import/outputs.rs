@@ -1,10 +1,11 @@
 //! Outputs of `roundelay import`.
 
-use roundelay_import::{Imported, Remark};
+use roundelay_import::Remark;
 use roundelay_report::{Printed, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Read;
 use crate::outputs::{Output, Target, Write, Writes};
 
 /// The outputs of this command.
@@ -12,7 +13,7 @@ use crate::outputs::{Output, Target, Write, Writes};
 pub(crate) struct Importing;
 
 impl Writes for Importing {
-    type Results<'a> = Imported;
+    type Results<'a> = Read;
     type Start<'a> = ();
 
     const OUTPUTS: &'static [Output<Self>] = &[Output {
@@ -20,7 +21,7 @@ impl Writes for Importing {
         help: "Print JSON: the tree's file as text, and the remarks",
         target: Target::Printed,
         only: None,
-        write: Write::Text(|imported| Ok(json(&Report::of(imported)))),
+        write: Write::Text(|read| Ok(json(&Report::of(read)))),
     }];
 }
 
@@ -33,6 +34,9 @@ pub(crate) struct Report<'a> {
     others: &'a [String],
     /// The tree's file, in TOML; remarks are comments.
     tree: &'a str,
+    /// With --run: the commands that the script ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<&'a str>,
     /// Remarks in the order of their lines.
     remarks: Vec<About<'a>>,
 }
@@ -55,7 +59,8 @@ struct About<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn of(imported: &'a Imported) -> Self {
+    fn of(read: &'a Read) -> Self {
+        let imported = &read.imported;
         let mut remarks = Vec::new();
         for remark in &imported.remarks {
             let Remark {
@@ -75,6 +80,7 @@ impl<'a> Report<'a> {
             device: &imported.device,
             others: &imported.others,
             tree: &imported.tree,
+            recorded: read.recorded.as_deref(),
             remarks,
         }
     }

@@ -38,7 +38,10 @@ pub(super) fn read(
         scenario::FlowBy::Dscp => FlowBy::Dscp,
     };
     let mending = mending(path, captured);
-    let capture = Capture::open(path)?;
+    let mut capture = Capture::open(path)?;
+    if live::is_record(path) {
+        capture.skip_interface(live::NOTES);
+    }
     let mut observer = BarOfReadings::new(None, true, stop);
     let arrivals = Arrivals::of(capture, &mending, Classifier::new(by), &mut observer);
     let mut arrivals = arrivals?;
@@ -81,10 +84,14 @@ pub(super) fn read(
     Ok(packets)
 }
 
-/// Mends a capture as `roundelay compare` does, but sends a record of `roundelay live` as it is.
+/// Mends a capture as `roundelay compare` does, but sends a direction of a record of `roundelay live`
+/// as it is.
 fn mending(path: &Path, captured: &Captured) -> Mending {
     if live::is_record(path) {
-        return Mending::default();
+        return Mending {
+            selection: captured.direction.clone().choose(Selection::default()),
+            ..Mending::default()
+        };
     }
     Mending {
         selection: captured.direction.clone().choose(Selection::default()),

@@ -259,6 +259,7 @@ fn comparison() -> Comparison {
         charted,
         observed: Observed::default(),
         other_seeds: Vec::new(),
+        hosts: None,
         reaction: None,
     }
 }
@@ -341,6 +342,8 @@ fn summary(flow: usize, packets: &[Packet]) -> FlowSummary {
             label if label.starts_with("udp") => Kind::Call,
             _ => Kind::Web,
         },
+        host: None,
+        fair_rate_by_host: None,
     }
 }
 
@@ -500,6 +503,8 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
             range: (sketch.nanos * 0.96, sketch.nanos * 1.2),
             packets: 2_000_000,
         }),
+        shares_by_host: false,
+        hosts: None,
         bytes_per_flow: sketch.bytes_per_flow,
         fixed_bytes: 4096,
         kept_bounds: sketch.kept_bounds,
@@ -610,6 +615,7 @@ fn outcome(records: &[&Record]) -> Outcome {
         bytes,
         throughput: bytes as f64 * 8.0 / end,
         drops: Drops {
+            filtered: 0,
             full: dropped(false),
             pushed_out: 0,
             early: dropped(true),

@@ -1,6 +1,6 @@
 //! HTML table for disciplines.
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, HostFairness, Kind};
 
 use super::frame::escape;
 use crate::spread::{farthest_seed, half_width, notable_changes};
@@ -124,6 +124,20 @@ const REORDERED: Column = Column {
     cell: Of::Result(|result| cell(count(result.total.reordered), result.total.reordered as f64)),
 };
 
+/// Beside fairness to flows, if the comparison has hosts.
+const FAIRNESS_BY_HOST: [Column; 2] = [
+    Column {
+        head: "Jain, hosts",
+        about: "Jain’s index of the parts of their fair shares that hosts with bulk flows get",
+        cell: Of::Result(|result| part_of_hosts(result, |hosts| hosts.jain)),
+    },
+    Column {
+        head: "Least host",
+        about: "The smallest part of its fair share that a host with bulk flows gets",
+        cell: Of::Result(|result| part_of_hosts(result, |hosts| hosts.least_share)),
+    },
+];
+
 /// Columns with a heading of their own above.
 struct Group {
     head: &'static str,
@@ -168,7 +182,11 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
     let (fairness, cost) = FAIRNESS_AND_COST.split_at(3);
     groups.push(Group {
         head: "Fairness",
-        columns: fairness.to_vec(),
+        columns: if comparison.hosts.is_some() {
+            [fairness, &FAIRNESS_BY_HOST].concat()
+        } else {
+            fairness.to_vec()
+        },
     });
     groups.push(Group {
         head: "Cost",
@@ -372,6 +390,13 @@ fn of_kind(result: &DisciplineResult, kind: Kind) -> Cell {
     Cell {
         below: lost,
         ..known
+    }
+}
+
+fn part_of_hosts(result: &DisciplineResult, of: fn(&HostFairness) -> f64) -> Cell {
+    match &result.hosts {
+        Some(hosts) => cell(format!("{:.3}", of(hosts)), of(hosts)),
+        None => dash(),
     }
 }
 

@@ -47,6 +47,12 @@ pub(super) fn sentence(reason: &Reason) -> String {
             fairer,
             delay,
         } => divides(spec, *least, fairer.as_ref(), *delay),
+        Reason::JudgedByHost {
+            specs,
+            least,
+            other,
+            host,
+        } => by_host(specs, *least, other.as_ref(), host),
         Reason::HurtsBulk {
             spec,
             flow,
@@ -241,6 +247,28 @@ fn divides(spec: &str, least: f64, fairer: Option<&Share>, delay: f64) -> String
         percent(least),
         within(delay)
     )
+}
+
+fn by_host(specs: &[String], least: f64, other: Option<&Share>, host: &str) -> String {
+    let verbs = match specs.len() {
+        1 => ["shares", "is"],
+        _ => ["share", "are"],
+    };
+    let [share, is] = verbs;
+    let text = format!(
+        "{} {share} the link by host and {is} judged by that: each host gets at least {} of its \
+         fair share.",
+        listed(specs),
+        percent(least)
+    );
+    match other {
+        Some(Share { spec, part }) => format!(
+            "{text} The others are judged by flow: under {spec}, {host} gets {} of what a host is \
+             due.",
+            percent(*part)
+        ),
+        None => text,
+    }
 }
 
 fn within(delay: f64) -> String {

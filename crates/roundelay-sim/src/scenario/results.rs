@@ -181,6 +181,11 @@ pub struct GroupResult {
     /// Jain's index of the flows' throughputs by weight; none for fewer than two flows, or if any
     /// has ended. Of request-response sources only the responses count.
     pub jain: Option<f64>,
+    /// The same of hosts' throughputs, where some host has several flows. Hosts are the flows'
+    /// receivers, or their senders if these are fewer. There is none for a single host.
+    pub jain_hosts: Option<f64>,
+    /// The least host's throughput as a part of the hosts' mean.
+    pub least_host: Option<f64>,
     /// Completion times of complete transfers begun after the warm-up, or in the window
     /// `[meter] started`.
     pub completion: Spread,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::{Duration, Fault, Instant, Limit, QueueSpec};
-use roundelay_trace::TreeFile;
+use roundelay::schedulers::Discipline as _;
+use roundelay::{Duration, Fault, Instant, Limit, QueueSpec, Rate, tree};
+use roundelay_trace::{TreeFile, own_rate, rate_of_tree};
 
 use super::curves::{Curves, STEPS, Sampler};
 use super::link_state::LinkState;
@@ -237,23 +238,25 @@ impl Scenario {
     }
 
     /// Sets the discipline in all router queues, whatever the file says. Hosts' interfaces stay as
-    /// they are. If `queue` has no limit of its own, buffer sizes stay as they are too, so that you
-    /// compare disciplines alone. Returns how many queues there are.
+    /// they are. If `queue` has no limit of its own, those in the file stay too, so that you compare
+    /// disciplines alone; where the file has none, the discipline's default holds. A queue with a rate
+    /// of its own only goes where it shapes: to the links with the smallest rate that is not below
+    /// this one, if there are any. Returns how many queues there are.
     ///
     /// # Errors
     /// Decision costs are in a table that does not list this discipline, or the discipline cannot
     /// run with decision costs.
     pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
-        self.change_queues(|link, limit| {
+        self.change_queues(own_rate(queue), |link| {
             link.set_queue(QueueSpec {
                 discipline: queue.discipline.clone(),
-                limit: queue.limit.or(Some(limit)),
+                limit: queue.limit.or(link.queue.limit),
             });
         })
     }
 
-    /// Puts a tree into all router queues. If `limit` is None, they keep their limits. Returns how
-    /// many queues there are.
+    /// Puts a tree into all router queues, or where it shapes, as a queue. If `limit` is None, they
+    /// keep their limits. Returns how many queues there are.
     ///
     /// # Errors
     /// As [`Self::set_queues`].
@@ -262,27 +265,41 @@ impl Scenario {
         tree: &Arc<TreeFile>,
         limit: Option<Limit>,
     ) -> Result<usize, RunError> {
-        self.change_queues(|link, own| link.set_tree(tree.clone(), limit.unwrap_or(own)))
+        let fastest = self.router_links().map(|(_, link)| link.rate).max();
+        let rate = fastest.map(|fastest| rate_of_tree(tree, fastest));
+        let shaped_to = rate.filter(|_| rate < fastest);
+        self.change_queues(shaped_to, |link| {
+            let own = limit.or(link.queue.limit);
+            link.set_tree(tree.clone(), own.unwrap_or(tree::Config::DEFAULT_LIMIT));
+        })
     }
 
     fn change_queues(
         &mut self,
-        change: impl Fn(&mut LinkConfig, Limit),
+        shaped_to: Option<Rate>,
+        change: impl Fn(&mut LinkConfig),
     ) -> Result<usize, RunError> {
-        let mut limits = Vec::new();
+        let mut slowest = None;
+        for (_, link) in self.router_links() {
+            let is_slower = slowest.is_none_or(|slowest| link.rate < slowest);
+            if shaped_to.is_some_and(|rate| link.rate >= rate) && is_slower {
+                slowest = Some(link.rate);
+            }
+        }
+        let mut links = Vec::new();
         for (number, link) in self.router_links() {
-            limits.push((number, link.queue.limit_or_default()));
+            if slowest.is_none_or(|slowest| link.rate == slowest) {
+                links.push(number);
+            }
         }
-        for (link, limit) in &limits {
-            self.topology
-                .network
-                .change_link(*link, |link| change(link, *limit));
+        for link in &links {
+            self.topology.network.change_link(*link, &change);
         }
-        for (link, _) in &limits {
+        for link in &links {
             let checked = self.topology.network.links()[link.index()].decision_cost();
             checked.map_err(|error| self.named(SimulationError::Queue { link: *link, error }))?;
         }
-        Ok(limits.len())
+        Ok(links.len())
     }
 
     /// Which disciplines and buffer sizes router queues have, without duplicates.

@@ -131,13 +131,10 @@ impl Queues {
 }
 
 impl Default for Queues {
-    /// First in, first out everywhere, 1,000 packets in routers.
+    /// First in, first out everywhere. In routers no limit is set, so it is the default of 1,000
+    /// packets.
     fn default() -> Self {
-        Self::routers(
-            "fifo limit 1000"
-                .parse()
-                .expect("first in, first out takes a limit"),
-        )
+        Self::routers("fifo".parse().expect("first in, first out is a discipline"))
     }
 }
 

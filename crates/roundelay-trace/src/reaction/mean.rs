@@ -56,6 +56,7 @@ fn outcome(all: &[&Outcome]) -> Outcome {
         pushed_out: average_count(all, |one| one.drops.pushed_out),
         early: average_count(all, |one| one.drops.early),
         refused: average_count(all, |one| one.drops.refused),
+        filtered: average_count(all, |one| one.drops.filtered),
     };
     Outcome {
         packets: average_count(all, |one| one.packets),

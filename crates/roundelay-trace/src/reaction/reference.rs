@@ -77,6 +77,8 @@ impl Reference {
                 fair_rate: per_second(sent, seconds),
                 light,
                 kind,
+                host: None,
+                fair_rate_by_host: None,
             });
         }
         let mut ends = Vec::new();

@@ -111,6 +111,13 @@ impl Witness {
         self.expected = ends;
     }
 
+    /// For a discipline that drops acknowledgements which later ones repeat.
+    #[must_use]
+    pub const fn with_filter(mut self, filters: bool) -> Self {
+        self.meters.note_filter(filters);
+        self
+    }
+
     /// Also stores each packet in this sink.
     #[must_use]
     pub fn with_sink(mut self, sink: Option<Box<dyn PacketSink>>) -> Self {
@@ -217,6 +224,7 @@ impl Witness {
             about: replayed.about,
             limit: replayed.limit.clone(),
             weighted: replayed.weighted,
+            shares_by_host: replayed.shares_by_host,
             bytes_per_flow: replayed.bytes_per_flow,
             fixed_bytes: replayed.fixed_bytes,
         };

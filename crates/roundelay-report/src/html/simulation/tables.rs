@@ -98,10 +98,12 @@ pub(super) fn sources(simulated: &Simulated) -> String {
     ];
     let mut has_marks = false;
     let mut has_deadlines = false;
+    let mut has_hosts = false;
     for replica in &simulated.replicas {
         for group in &replica.groups {
             has_marks |= group.edge_marked.is_some();
             has_deadlines |= group.in_time.is_some();
+            has_hosts |= group.jain_hosts.is_some();
         }
     }
     if has_marks {
@@ -113,6 +115,18 @@ pub(super) fn sources(simulated: &Simulated) -> String {
                 "Packets marked by Edge-CoDel in place of drops",
             ),
         );
+    }
+    if has_hosts {
+        columns.push(source(
+            "jain_hosts",
+            "Jain, hosts",
+            "Jain’s fairness index of the hosts’ throughputs",
+        ));
+        columns.push(source(
+            "least_host",
+            "Least host",
+            "The least host’s throughput as a part of the hosts’ mean",
+        ));
     }
     if has_deadlines {
         columns.push(source(

@@ -9,6 +9,8 @@ use super::super::flow_meter::FlowMeter;
 use super::super::group::ALL;
 use super::super::meter::Meter;
 use super::super::transfers::{Completed, SizeClasses};
+use crate::ids::NodeId;
+
 use super::{Fates, GroupResult, SizeResult, Spread};
 
 pub(super) fn groups(
@@ -20,7 +22,7 @@ pub(super) fn groups(
     let mut groups = Vec::new();
     for (number, group) in scenario.groups.iter().enumerate() {
         let classes = &meter.transfers.sizes;
-        let jain = jain(scenario, meter, flows, Some(number));
+        let even = evenness(scenario, meter, flows, Some(number));
         let meter = &meter.groups[number];
         groups.push(GroupResult {
             name: group.name.clone(),
@@ -33,7 +35,9 @@ pub(super) fn groups(
             throughput: meter.packets.bytes as f64 * 8.0 / seconds,
             delay: Spread::of(&meter.delays),
             delay_deviation: meter.packets.deviation(meter.delays.count()),
-            jain,
+            jain: even.jain,
+            jain_hosts: even.jain_hosts,
+            least_host: even.least_host,
             completion: Spread::of(&meter.transfers.times),
             completion_by_bytes: meter.transfers.times_by_bytes.mean(),
             goodput: meter.transfers.goodput(),
@@ -47,26 +51,37 @@ pub(super) fn groups(
         });
     }
     if groups.len() > 1 {
-        let jain = jain(scenario, meter, flows, None);
-        groups.push(total(scenario, &groups, meter, jain));
+        let even = evenness(scenario, meter, flows, None);
+        groups.push(total(scenario, &groups, meter, even));
     }
     groups
 }
 
-/// Jain's index of throughputs by weight, for the flows in one group or for all.
-fn jain(
+/// How evenly flows and hosts share, in one group or in all.
+#[derive(Debug, Clone, Copy, Default)]
+struct Evenness {
+    /// Jain's index of the flows' throughputs by weight.
+    jain: Option<f64>,
+    /// Jain's index of the hosts' throughputs.
+    jain_hosts: Option<f64>,
+    least_host: Option<f64>,
+}
+
+fn evenness(
     scenario: &Scenario,
     meter: &Meter,
     flows: &[&FlowMeter],
     group: Option<usize>,
-) -> Option<f64> {
+) -> Evenness {
     // We give no index, because flows that come and go had different times to send.
     for (number, meter) in meter.groups.iter().enumerate() {
         if meter.closed > 0 && group.is_none_or(|group| group == number) {
-            return None;
+            return Evenness::default();
         }
     }
     let mut shares = Vec::new();
+    let mut senders = BTreeMap::<NodeId, f64>::new();
+    let mut receivers = BTreeMap::<NodeId, f64>::new();
     for flow in flows {
         let number = flow.group as usize;
         // If a group's agents report on flows, then flows without reports carry requests, which do
@@ -74,14 +89,30 @@ fn jain(
         let is_data = flow.repairs.is_some() || meter.groups[number].repairs.is_none();
         if flow.is_open && is_data && group.is_none_or(|group| group == number) {
             let weight = scenario.groups[number].weight();
-            shares.push(flow.packets.bytes as f64 / f64::from(weight));
+            let bytes = flow.packets.bytes as f64;
+            shares.push(bytes / f64::from(weight));
+            *senders.entry(flow.from).or_default() += bytes;
+            *receivers.entry(flow.to).or_default() += bytes;
         }
     }
+    let mut evenness = Evenness::default();
     if shares.len() < 2 {
-        None
-    } else {
-        jain_index(&shares)
+        return evenness;
     }
+    evenness.jain = jain_index(&shares);
+    let hosts = if receivers.len() < 2 || senders.len() >= 2 && senders.len() < receivers.len() {
+        senders
+    } else {
+        receivers
+    };
+    if hosts.len() >= 2 && hosts.len() < shares.len() {
+        let bytes: Vec<f64> = hosts.into_values().collect();
+        evenness.jain_hosts = jain_index(&bytes);
+        let mean = bytes.iter().sum::<f64>() / bytes.len() as f64;
+        let least = bytes.iter().copied().fold(f64::INFINITY, f64::min);
+        evenness.least_host = (mean > 0.0).then(|| least / mean);
+    }
+    evenness
 }
 
 fn in_time(scenario: &Scenario, packets: Fates) -> Option<f64> {
@@ -110,7 +141,7 @@ fn total(
     scenario: &Scenario,
     groups: &[GroupResult],
     meter: &Meter,
-    jain: Option<f64>,
+    even: Evenness,
 ) -> GroupResult {
     let mut delays = Delays::default();
     let mut packets = Fates::default();
@@ -147,7 +178,9 @@ fn total(
         throughput: groups.iter().map(|group| group.throughput).sum(),
         delay: Spread::of(&delays),
         delay_deviation: None,
-        jain,
+        jain: even.jain,
+        jain_hosts: even.jain_hosts,
+        least_host: even.least_host,
         completion: Spread::of(&transfers.times),
         completion_by_bytes: transfers.times_by_bytes.mean(),
         goodput: transfers.goodput(),

@@ -1,0 +1,380 @@
+//! Fair shares of hosts, for disciplines that share the link by host and not by flow.
+//!
+//! A host is the address at one end of a flow. An ideal server serves hosts as it otherwise serves
+//! flows, each with the same weight. What a host is due is divided among its flows in the ratio of
+//! what each is due by flow.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::schedulers::cake::Isolation;
+use roundelay::{FlowId, Instant, QueueSpec, Rate};
+use roundelay_reference::GpsServer;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::compare::options::Options;
+use crate::comparison::{Comparison, DisciplineResult, FlowSummary};
+use crate::headers::Headers;
+use crate::kind::Kind;
+
+/// The end of a flow whose address is the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HostEnd {
+    /// Where packets come from.
+    Source,
+    /// Where packets go.
+    Destination,
+}
+
+/// The hosts at one end of the flows.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HostsSummary {
+    /// Which end. With a discipline that shares by both, it is the one with fewer hosts.
+    pub end: HostEnd,
+    /// Every host, in order of first appearance.
+    pub all: Vec<HostSummary>,
+}
+
+/// A host as its flows offer traffic to the port.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HostSummary {
+    /// Its address, or the flow's name if the packets show none.
+    pub label: String,
+    /// Its flows.
+    pub flows: usize,
+    /// Bits sent by an ideal GPS server that serves hosts, with an unlimited buffer, until the last
+    /// arrival, divided by the length of the capture.
+    pub fair_rate: f64,
+    /// Whether some flow of it is bulk.
+    pub bulk: bool,
+}
+
+/// How a discipline divides the link among hosts with bulk flows.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct HostFairness {
+    /// Jain's index of the parts of their fair shares that they got.
+    pub jain: f64,
+    /// The smallest part that one of them got, 0 to 1.
+    pub least_share: f64,
+    /// That host, an index into the comparison's hosts.
+    pub worst: usize,
+    /// Whether `least_share` of bulk flows, and with it the verdict, goes by what hosts are due. This
+    /// is so if the discipline shares by host, and treats flows better by this measure.
+    pub judged: bool,
+}
+
+/// Whether a discipline shares the link by hosts at the flows' sources, and at their destinations.
+fn ends_of(spec: &QueueSpec) -> [bool; 2] {
+    let AnyDiscipline::Cake(cake) = &spec.discipline else {
+        return [spec.discipline.info().reads_hosts; 2];
+    };
+    match cake.isolation {
+        Isolation::Flowblind | Isolation::Flows => [false, false],
+        Isolation::Srchost | Isolation::DualSrchost => [true, false],
+        Isolation::Dsthost | Isolation::DualDsthost => [false, true],
+        Isolation::Hosts | Isolation::TripleIsolate => [true, true],
+    }
+}
+
+/// Ideal servers of hosts, fed with a capture's packets.
+pub(crate) struct HostMeter {
+    ends: Vec<End>,
+}
+
+/// The hosts at one end.
+struct End {
+    which: HostEnd,
+    numbers: HashMap<IpAddr, u32>,
+    addresses: Vec<Option<IpAddr>>,
+    /// The host of each flow.
+    of_flows: Vec<u32>,
+    /// One for each shaper or link, numbered as the servers of flows.
+    servers: Vec<GpsServer<f64>>,
+}
+
+impl HostMeter {
+    /// None if nothing compared shares by host, or if a flow may have several hosts.
+    pub(crate) fn for_options(options: &Options) -> Option<Self> {
+        if !options.flow_by.is_five_tuple() {
+            return None;
+        }
+        let mut specs: Vec<&QueueSpec> = options.specs.iter().collect();
+        for tree in &options.trees {
+            for node in tree.config().nodes() {
+                specs.push(&node.spec);
+            }
+        }
+        let mut by_source = false;
+        let mut by_destination = false;
+        for spec in specs {
+            let [source, destination] = ends_of(spec);
+            by_source |= source;
+            by_destination |= destination;
+        }
+        let mut ends = Vec::new();
+        if by_destination {
+            ends.push(End::new(HostEnd::Destination));
+        }
+        if by_source {
+            ends.push(End::new(HostEnd::Source));
+        }
+        if ends.is_empty() {
+            return None;
+        }
+        Some(Self { ends })
+    }
+
+    /// The next flow has these headers.
+    pub(crate) fn meet(&mut self, headers: Option<&Headers>) {
+        for end in &mut self.ends {
+            let address = headers.map(|headers| match end.which {
+                HostEnd::Source => headers.source,
+                HostEnd::Destination => headers.destination,
+            });
+            let next = end.addresses.len() as u32;
+            // A flow without an address is a host of its own.
+            let host = match address {
+                Some(address) => *end.numbers.entry(address).or_insert(next),
+                None => next,
+            };
+            if host == next {
+                end.addresses.push(address);
+            }
+            end.of_flows.push(host);
+        }
+    }
+
+    /// A packet of a flow arrives at the server with this number and rate.
+    pub(crate) fn arrive(&mut self, at: Instant, flow: FlowId, len: u32, server: u32, rate: Rate) {
+        for end in &mut self.ends {
+            let server = server as usize;
+            while end.servers.len() <= server {
+                end.servers.push(GpsServer::new(rate));
+            }
+            let host = FlowId(end.of_flows[flow.index()]);
+            end.servers[server].arrive(at, host, len.into());
+        }
+    }
+
+    /// The hosts, and for each flow its host and what it is due. None if bulk flows of several hosts
+    /// do not meet, because then hosts have nothing to divide.
+    pub(crate) fn conclude(&self, flows: &mut [FlowSummary], seconds: f64) -> Option<HostsSummary> {
+        let mut chosen: Option<(&End, Vec<bool>)> = None;
+        for end in &self.ends {
+            let mut bulk = vec![false; end.addresses.len()];
+            for (flow, host) in flows.iter().zip(&end.of_flows) {
+                bulk[*host as usize] |= flow.kind == Kind::Bulk;
+            }
+            let mut contending = 0;
+            for is_bulk in &bulk {
+                contending += usize::from(*is_bulk);
+            }
+            let is_fewer = match &chosen {
+                Some((other, _)) => end.addresses.len() < other.addresses.len(),
+                None => true,
+            };
+            if contending >= 2 && is_fewer {
+                chosen = Some((end, bulk));
+            }
+        }
+        let (end, bulk) = chosen?;
+        Some(end.conclude(&bulk, flows, seconds))
+    }
+}
+
+impl End {
+    fn new(which: HostEnd) -> Self {
+        Self {
+            which,
+            numbers: HashMap::new(),
+            addresses: Vec::new(),
+            of_flows: Vec::new(),
+            servers: Vec::new(),
+        }
+    }
+
+    fn conclude(&self, bulk: &[bool], flows: &mut [FlowSummary], seconds: f64) -> HostsSummary {
+        let mut all = Vec::new();
+        for (number, address) in self.addresses.iter().enumerate() {
+            let label = match address {
+                Some(address) => address.to_string(),
+                None => String::new(),
+            };
+            let mut bytes = 0.0;
+            for server in &self.servers {
+                bytes += server.served(FlowId(number as u32));
+            }
+            all.push(HostSummary {
+                label,
+                flows: 0,
+                fair_rate: if seconds > 0.0 {
+                    bytes * 8.0 / seconds
+                } else {
+                    0.0
+                },
+                bulk: bulk[number],
+            });
+        }
+        let mut sums = vec![0.0; all.len()];
+        for (flow, host) in flows.iter().zip(&self.of_flows) {
+            let host = *host as usize;
+            sums[host] += flow.fair_rate;
+            all[host].flows += 1;
+            if all[host].label.is_empty() {
+                all[host].label = flow.label.clone();
+            }
+        }
+        for (flow, host) in flows.iter_mut().zip(&self.of_flows) {
+            let host = *host as usize;
+            let part = if sums[host] > 0.0 {
+                flow.fair_rate / sums[host]
+            } else {
+                0.0
+            };
+            flow.host = Some(host);
+            flow.fair_rate_by_host = Some((part * all[host].fair_rate).min(flow.offered_rate));
+        }
+        HostsSummary {
+            end: self.which,
+            all,
+        }
+    }
+}
+
+/// How a discipline divides the link among the hosts of a comparison. `indivisible` bytes may lack
+/// to a share without harm. It is not judged yet.
+pub(crate) fn fairness(
+    comparison: &Comparison,
+    result: &DisciplineResult,
+    indivisible: f64,
+) -> Option<HostFairness> {
+    let hosts = &comparison.hosts.as_ref()?.all;
+    let mut got = vec![indivisible; hosts.len()];
+    for (flow, result) in comparison.flows.iter().zip(&result.flows) {
+        got[flow.host?] += result.bytes_in_time as f64;
+    }
+    let mut parts = Vec::new();
+    let mut least = f64::INFINITY;
+    let mut worst = 0;
+    for (number, host) in hosts.iter().enumerate() {
+        let fair = host.fair_rate / 8.0 * comparison.capture.seconds;
+        if !host.bulk || fair <= 0.0 {
+            continue;
+        }
+        let part = got[number] / fair;
+        parts.push(part);
+        if part < least {
+            (least, worst) = (part, number);
+        }
+    }
+    Some(HostFairness {
+        jain: roundelay_metrics::jain_index(&parts)?,
+        least_share: least.min(1.0),
+        worst,
+        judged: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::capture::Capture;
+    use crate::compare::compare;
+
+    /// Two seconds of raw IPv4: a host with this many flows of 3 Mbit/s, and one with a flow of 8
+    /// Mbit/s, from as many senders.
+    fn pcap(flows: u8) -> Vec<u8> {
+        let mut packets = Vec::new();
+        for flow in 0..=flows {
+            let (host, gap) = if flow < flows { (10, 4000) } else { (20, 1500) };
+            let mut micros = u32::from(flow);
+            while micros < 2_000_000 {
+                packets.push((micros, flow, host));
+                micros += gap;
+            }
+        }
+        packets.sort_unstable();
+        let mut bytes = Vec::new();
+        for field in [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101] {
+            bytes.extend(field.to_le_bytes());
+        }
+        for (micros, flow, host) in packets {
+            for field in [micros / 1_000_000, micros % 1_000_000, 28, 1500] {
+                bytes.extend(field.to_le_bytes());
+            }
+            bytes.extend([0x45, 0, 5, 220, 0, 0, 0, 0, 64, 17, 0, 0]);
+            bytes.extend([203, 0, 113, flow, 192, 168, 1, host]);
+            bytes.extend([19, 136, 39, 16 + flow, 5, 200, 0, 0]);
+        }
+        bytes
+    }
+
+    fn compared(pcap: Vec<u8>, specs: &[&str], change: fn(&mut Options)) -> Comparison {
+        let specs = specs.iter().map(|spec| spec.parse().unwrap());
+        let mut options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.collect())
+        };
+        change(&mut options);
+        let capture = Capture::from_reader("t.pcap", Cursor::new(pcap)).unwrap();
+        compare(capture, &options, &mut ()).unwrap()
+    }
+
+    fn share_of_bulk(result: &DisciplineResult) -> f64 {
+        let kind = result.kinds.iter().find(|kind| kind.kind == Kind::Bulk);
+        kind.and_then(|kind| kind.least_share).unwrap()
+    }
+
+    /// Regression: a flow of the host with eight had 56% of its fair share under dual isolation,
+    /// which gives both hosts half of the link.
+    #[test]
+    fn a_queue_that_shares_by_host_is_judged_by_host() {
+        let specs = ["cake dual-dsthost", "cake flows", "drr"];
+        let comparison = compared(pcap(8), &specs, |_| ());
+        let hosts = comparison.hosts.as_ref().unwrap();
+        assert_eq!(hosts.end, HostEnd::Destination);
+        let [eight, one] = &hosts.all[..] else {
+            panic!("{hosts:?}");
+        };
+        assert_eq!([eight.flows, one.flows], [8, 1]);
+        for host in [eight, one] {
+            assert!((4.9e6..5.1e6).contains(&host.fair_rate), "{host:?}");
+        }
+        let [dual, flows, drr] = &comparison.disciplines[..] else {
+            panic!("{} disciplines", comparison.disciplines.len());
+        };
+        let by_host = dual.hosts.unwrap();
+        assert!(by_host.judged && by_host.jain > 0.99 && by_host.least_share > 0.95);
+        assert!(share_of_bulk(dual) > 0.95, "{}", share_of_bulk(dual));
+        for by_flow in [flows, drr] {
+            let fairness = by_flow.hosts.unwrap();
+            assert!(!fairness.judged && share_of_bulk(by_flow) > 0.95);
+            assert_eq!(hosts.all[fairness.worst].label, "192.168.1.20");
+            assert!((0.2..0.3).contains(&fairness.least_share), "{fairness:?}");
+            assert!((0.65..0.8).contains(&fairness.jain), "{fairness:?}");
+        }
+    }
+
+    /// Hosts count where several of them want the link, where something shares by them, and where a
+    /// flow has one.
+    #[test]
+    fn flows_alone_count_where_hosts_have_nothing_to_share() {
+        let hosts = |pcap, specs: &[&str], change| compared(pcap, specs, change).hosts;
+        let none = |_: &mut Options| ();
+        assert!(hosts(pcap(8), &["cake flows", "drr"], none).is_none());
+        let by_code_point = |options: &mut Options| options.flow_by = crate::FlowBy::Dscp;
+        assert!(hosts(pcap(8), &["cake dual-dsthost"], by_code_point).is_none());
+        let one_host = hosts(pcap(0), &["cake dual-dsthost"], none);
+        assert!(one_host.is_none(), "{one_host:?}");
+        // Each of the senders has one flow, so they are more than the receivers.
+        let by_both = hosts(pcap(8), &["cake"], none).unwrap();
+        assert_eq!((by_both.end, by_both.all.len()), (HostEnd::Destination, 2));
+        let by_source = hosts(pcap(8), &["cake dual-srchost"], none).unwrap();
+        assert_eq!((by_source.end, by_source.all.len()), (HostEnd::Source, 9));
+    }
+}
