@@ -262,7 +262,7 @@ fn a_busy_simulation_gives_itself_again() {
         let again = text
             .replace("start_jitter = \"10ms\"", &jitter)
             .replace("\"linux\"", &format!("\"linux\"{paces}"))
-            .replace("fifo limit 1000", &format!("fifo limit {limit}"));
+            .replace("core = \"fifo\"", &format!("core = \"fifo limit {limit}\""));
         let first = replicated(&folder.write("office.toml", &office), replicas);
         let again = replicated(&folder.write("again.toml", &again), replicas);
         let of_pages = if control == "cubic" { 0.1 } else { 0.05 };

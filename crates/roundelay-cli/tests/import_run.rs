@@ -169,8 +169,12 @@ fn a_script_can_do_nothing_outside() {
             .replace("PORT", &port.to_string())
             .replace("OUTSIDE", &bystander.id().to_string());
         let path = script(&folder, &attacks);
-        let Some(output) = run(&folder, is_plain, &["--", "./start.sh"]) else {
-            drop(bystander.kill());
+        let output = run(&folder, is_plain, &["--", "./start.sh"]);
+        let is_alive = bystander.try_wait().expect("a child of ours").is_none();
+        drop(bystander.kill());
+        _ = bystander.wait();
+        assert!(is_alive, "a process outside was killed");
+        let Some(output) = output else {
             return;
         };
         let said = text(&output.stderr);
@@ -188,9 +192,6 @@ fn a_script_can_do_nothing_outside() {
         assert_eq!(bad.collect::<Vec<_>>(), [""; 0], "{said}");
         assert!(said.contains("users: 0"), "{said}");
         assert!(text(&output.stdout).contains("fq_codel"));
-        assert_eq!(bystander.try_wait().expect("a child of ours"), None);
-        drop(bystander.kill());
-        _ = bystander.wait();
         assert_eq!(fs::read_to_string(&path).expect("the script"), attacks);
         for place in ["home/attacked", "home/scripts/attacked"] {
             assert!(!folder.join(place).exists());

@@ -246,12 +246,12 @@ impl Capture {
     /// # Errors
     /// The file or the copy of the pipe cannot be read, or nothing of a pipe was kept.
     pub fn again(&self) -> Result<Self, CaptureError> {
-        let mut again = self.from_the_start()?;
+        let mut again = self.opened_again()?;
         again.skipped = self.skipped;
         Ok(again)
     }
 
-    fn from_the_start(&self) -> Result<Self, CaptureError> {
+    fn opened_again(&self) -> Result<Self, CaptureError> {
         let copy = match &self.source {
             Source::File(path) => return Self::open(path),
             Source::Pipe(copy) => copy,
