@@ -39,6 +39,8 @@ const APART: [usize; 2] = [90, 115];
 const MEASURED: u64 = 10;
 /// Losses of a transfer that show whether it has as much outstanding as they leave it.
 const FREQUENT: u64 = 4;
+/// The part of the packets that nobody sends again for losses: they are copies.
+const COPIES: f64 = 0.7;
 /// The part of what losses leave that a sender has at most if it heeds them, and at least if it
 /// does not.
 const BY_THE_LAW: [f64; 2] = [1.7, 2.5];
@@ -142,8 +144,8 @@ struct Window {
     /// The most bytes outstanding. 0: no packet.
     most: u64,
     packets: u32,
-    /// Whether data was sent again.
-    is_lossy: bool,
+    /// Segments that were sent again.
+    again: u32,
 }
 
 fn most(windows: &[Window]) -> u64 {
@@ -155,7 +157,7 @@ fn most(windows: &[Window]) -> u64 {
 }
 
 fn has_loss(windows: &[Window]) -> bool {
-    windows.iter().any(|window| window.is_lossy)
+    windows.iter().any(|window| window.again > 0)
 }
 
 /// The flight of a transfer over time.
@@ -187,7 +189,7 @@ impl Flight {
 
     pub(super) fn lose(&mut self, now: u64) {
         if let Some(window) = self.window(now) {
-            window.is_lossy = true;
+            window.again += 1;
         }
     }
 
@@ -214,7 +216,7 @@ impl Flight {
         let rounds = end as u64 * ROUND / round_trip.max(1);
         for at in CALM..self.windows.len().saturating_sub(end) {
             let calm = &self.windows[at - CALM..at];
-            if !self.windows[at].is_lossy || has_loss(calm) {
+            if self.windows[at].again == 0 || has_loss(calm) {
                 continue;
             }
             let before = most(calm);
@@ -236,7 +238,7 @@ impl Flight {
     /// packet and a round trip of `T` seconds. Losses within a round trip are one.
     fn by_the_law(&self, segment: u64, round_trip: u64) -> Votes {
         let apart = (round_trip / ROUND) as usize + 1;
-        let first = self.windows.iter().position(|window| window.is_lossy);
+        let first = self.windows.iter().position(|window| window.again > 0);
         let Some(first) = first else {
             return Votes::default();
         };
@@ -245,21 +247,28 @@ impl Flight {
         let third = (self.windows.len() - begin).div_ceil(3).max(1);
         let mut in_thirds = [false; 3];
         let [mut losses, mut packets, mut flight, mut counted] = [0_u64; 4];
+        let [mut again, mut beside] = [0_u64; 2];
         let mut next = 0;
         for (at, window) in self.windows[begin..].iter().enumerate() {
             packets += u64::from(window.packets);
+            if window.again > 0 {
+                again += u64::from(window.again);
+                beside += u64::from(window.packets);
+            }
             if window.most > 0 {
                 flight += window.most / segment.max(1);
                 counted += 1;
             }
-            if window.is_lossy && at >= next {
+            if window.again > 0 && at >= next {
                 losses += 1;
                 next = at + apart;
                 in_thirds[at / third] = true;
             }
         }
-        // A long repair of a single episode has losses, too, but not all the time.
-        if losses < FREQUENT || counted == 0 || in_thirds != [true; 3] {
+        // A long repair of a single episode has losses, too, but not all the time. Where nearly
+        // everything comes again, it is late copies from another capture point.
+        let is_rare = losses < FREQUENT || counted == 0 || in_thirds != [true; 3];
+        if is_rare || again as f64 > COPIES * beside as f64 {
             return Votes::default();
         }
         let packets_each = packets as f64 / losses as f64;
