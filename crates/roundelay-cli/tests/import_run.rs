@@ -151,6 +151,7 @@ kill -9 OUTSIDE 2>/dev/null && echo KILLED
 kill -9 1 2>/dev/null; kill -0 1 2>/dev/null && echo first lives
 grep -q 0000000000000000 <(grep CapEff /proc/self/status) || echo RIGHTS
 [ -t 0 ] && echo TERMINAL
+ls /var/lib /var/log >/dev/null 2>&1 && echo DATA
 ls /proc | grep -c '^[0-9]' | grep -qE '^.$|^1.$' || echo PROCESSES
 echo "users: $(id -u)"
 tc qdisc add dev eth0 root fq_codel

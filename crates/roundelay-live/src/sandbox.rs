@@ -2,10 +2,10 @@
 //! would have run.
 //!
 //! The script is alone in namespaces for users, mounts, processes, the network and messages. It sees
-//! the machine's files, but cannot write them. `/tmp`, `/run`, `/dev` and all homes are empty folders
-//! in memory; of those, only the script and what lies beside it are shown. The programs that set up a
-//! network are replaced by a [`Recorder`], wherever they are. Nothing of this takes privileges: an
-//! ordinary user is root in a user namespace, and root becomes nobody first.
+//! the machine's files, but cannot write them. `/tmp`, `/run`, `/var`, `/dev` and homes are empty
+//! folders in memory; of those, only the script and what lies beside it are shown. The programs that
+//! set up a network are replaced by a [`Recorder`], wherever they are. Nothing of this takes
+//! privileges: an ordinary user is root in a user namespace, and root becomes nobody first.
 //!
 //! When all is mounted, the script moves to one more user namespace, where it is called root, has no
 //! capability, and can make no further namespace. So it can neither unmount what hides a home nor make
@@ -59,8 +59,9 @@ pub const MOST_PROCESSES: u64 = 128;
 
 /// What we put into the sandbox.
 const OURS: &str = "/run/roundelay";
-/// Folders that are hidden, beside the user's home.
-const HIDDEN: [&str; 6] = ["/tmp", "/run", "/dev", "/home", "/root", "/var/tmp"];
+/// Folders that are hidden, beside the user's home: data of people, and sockets, at which a service
+/// would do what its group may ask for.
+const HIDDEN: [&str; 6] = ["/tmp", "/run", "/dev", "/home", "/root", "/var"];
 /// What is left of `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Where programs are looked for.
@@ -302,10 +303,11 @@ fn hide(command: &[OsString], home: &Path, folder: &Path) -> io::Result<()> {
     for path in &hidden {
         calls::mount_empty(path, FOLDER)?;
     }
-    for path in ["/tmp", "/var/tmp"] {
-        if Path::new(path).is_dir() {
-            fs::set_permissions(path, Permissions::from_mode(0o1777))?;
-        }
+    fs::set_permissions("/tmp", Permissions::from_mode(0o1777))?;
+    if Path::new("/var").is_dir() {
+        fs::create_dir_all("/var/tmp")?;
+        fs::set_permissions("/var/tmp", Permissions::from_mode(0o1777))?;
+        symlink("/run", "/var/run")?;
     }
     devices.append(&mut shown);
     for (held, place) in &devices {
