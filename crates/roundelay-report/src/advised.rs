@@ -6,7 +6,8 @@ use roundelay_advice::advise;
 use roundelay_trace::arguments::shell_word;
 use roundelay_trace::reaction::Reaction;
 use roundelay_trace::{
-    CaptureSummary, Comparison, DisciplineResult, FlowSummary, KindOutcome, Options, Outcome,
+    CaptureSummary, Comparison, DisciplineResult, FlowSummary, HostsSummary, KindOutcome, Options,
+    Outcome,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -61,6 +62,9 @@ struct Whole<'a> {
     reference_rate: u64,
     seed: u64,
     flows: &'a [FlowSummary],
+    /// The flows' hosts, where a discipline shares the link by host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<&'a HostsSummary>,
     charted: &'a [usize],
     disciplines: Vec<Discipline<'a>>,
     verdict: &'a Recommendation,
@@ -219,6 +223,7 @@ impl Serialize for Advised {
             reference_rate: comparison.reference_rate,
             seed: comparison.seed,
             flows: &comparison.flows,
+            hosts: comparison.hosts.as_ref(),
             charted: &comparison.charted,
             disciplines,
             verdict: &self.verdict,

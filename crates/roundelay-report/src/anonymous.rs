@@ -203,6 +203,11 @@ impl Advised {
         for flow in &mut comparison.flows {
             flow.label = by.text(&flow.label);
         }
+        if let Some(hosts) = &mut comparison.hosts {
+            for host in &mut hosts.all {
+                host.label = by.text(&host.label);
+            }
+        }
         for discipline in &mut comparison.disciplines {
             discipline.spec = by.text(&discipline.spec);
         }
