@@ -265,8 +265,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         weights.push_first(rule.clone());
     }
     if arguments.rate.is_none() && arguments.capture.is_file() {
-        // A damaged record of a live run, which has its rate, is no capture.
-        open(&arguments.capture, stop)?;
+        has_packets(&arguments.capture, stop)?;
     }
     let rate = arguments
         .rate
@@ -312,6 +311,21 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         arguments.framing,
     );
     Ok(options)
+}
+
+/// Whoever gives no rate may have given a record of a live run, which has its own, and which is damaged.
+///
+/// # Errors
+/// The file is no capture, or ends before its first packet.
+fn has_packets(path: &Path, stop: &Stop) -> Result<(), Failure> {
+    let mut capture = open(path, stop)?;
+    if capture.next().map_err(Failure::usage)?.is_some() {
+        return Ok(());
+    }
+    Err(Failure::usage(CompareError::NoPackets {
+        name: capture.name().to_owned(),
+        cut_at: capture.notes().truncated_tail_offset,
+    }))
 }
 
 fn selection(arguments: &Compare) -> Selection {

@@ -106,11 +106,19 @@ fn names_this_machine(request: &str, own_name: &str) -> bool {
             if is_number || host.eq_ignore_ascii_case("localhost") {
                 return true;
             }
-            let [own, named] = [own_name, host].map(|name| name.trim().split('.').next());
-            return own != Some("") && own.map(str::to_lowercase) == named.map(str::to_lowercase);
+            let own = without_domain(own_name);
+            return !own.is_empty() && without_domain(host).eq_ignore_ascii_case(own);
         }
     }
     true
+}
+
+fn without_domain(name: &str) -> &str {
+    let name = name.trim();
+    match name.split_once('.') {
+        Some((first, _)) => first,
+        None => name,
+    }
 }
 
 /// The answer to an HTTP request. `text` makes the page.
