@@ -35,24 +35,37 @@ pub fn in_lstf_order(packets: &[AtNode]) -> Vec<Slice> {
 
 /// Sends a bit of the packet with the least key in each unit of time in which one waits.
 fn sent_by(packets: &[AtNode], key: impl Fn(&AtNode) -> [u64; 2]) -> Vec<Slice> {
-    let mut left: Vec<u64> = packets.iter().map(|packet| packet.bits).collect();
+    let mut left = bits_of(packets);
     let mut slices = Vec::new();
     let mut now = 0;
-    while left.iter().any(|&bits| bits > 0) {
+    let mut unsent: u64 = left.iter().sum();
+    while unsent > 0 {
         let mut next: Option<usize> = None;
         for (number, packet) in packets.iter().enumerate() {
-            let waits = left[number] > 0 && packet.arrival <= now;
-            if waits && next.is_none_or(|best| key(packet) < key(&packets[best])) {
+            let is_first = match next {
+                Some(best) => key(packet) < key(&packets[best]),
+                None => true,
+            };
+            if left[number] > 0 && packet.arrival <= now && is_first {
                 next = Some(number);
             }
         }
         if let Some(packet) = next {
             left[packet] -= 1;
+            unsent -= 1;
             slices.push(Slice { begin: now, packet });
         }
         now += 1;
     }
     slices
+}
+
+fn bits_of(packets: &[AtNode]) -> Vec<u64> {
+    let mut bits = Vec::new();
+    for packet in packets {
+        bits.push(packet.bits);
+    }
+    bits
 }
 
 /// Whether each bit is sent after its arrival and leaves without negative slack.
@@ -94,15 +107,18 @@ fn next_exchange(packets: &[AtNode], slices: &[Slice]) -> Option<[usize; 2]> {
 
 /// Lines 10 and 11: bits of equal slack take their slices in the order of arrival.
 fn sort_equal_slacks(packets: &[AtNode], slices: &mut [Slice]) {
-    let mut left: Vec<u64> = packets.iter().map(|packet| packet.bits).collect();
+    let mut left = bits_of(packets);
     for slice in slices {
         let deadline = packets[slice.packet].deadline;
         let mut next: Option<usize> = None;
         for (number, packet) in packets.iter().enumerate() {
             let is_equal = packet.deadline == deadline && left[number] > 0;
             let is_here = packet.arrival <= slice.begin;
-            if is_equal && is_here && next.is_none_or(|best| packet.arrival < packets[best].arrival)
-            {
+            let is_first = match next {
+                Some(best) => packet.arrival < packets[best].arrival,
+                None => true,
+            };
+            if is_equal && is_here && is_first {
                 next = Some(number);
             }
         }
