@@ -35,7 +35,18 @@ pub(crate) fn check(data: &[u8]) {
     for (_, original_len, _, bytes) in &whole.0 {
         assert!(bytes.len() <= 262_144 && *original_len as usize >= bytes.len());
     }
-    assert_eq!(read(ByteByByte(Cursor::new(data.to_vec()))), whole);
+    let mut slow = read(ByteByByte(Cursor::new(data.to_vec())));
+    let mut whole = whole;
+    if compressed && whole.2.is_some() {
+        // How much comes before the damage depends on the decompressor's steps, and nothing of it is
+        // used.
+        let least = slow.0.len().min(whole.0.len());
+        for reading in [&mut slow, &mut whole] {
+            reading.0.truncate(least);
+            reading.1 = None;
+        }
+    }
+    assert_eq!(slow, whole);
 }
 
 fn read(reader: impl Read + Send + 'static) -> Reading {

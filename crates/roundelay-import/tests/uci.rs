@@ -92,7 +92,7 @@ fn each_script_is_what_it_sets_up() {
                     simplest.qos\n option qdisc fq_codel\n option linklayer atm\n option overhead 40\n";
     let read_simplest = read(simplest, None);
     let tree = &read_simplest.tree;
-    for word in ["htb", "18000kbit", "fq_codel linux", "noecn"] {
+    for word in ["htb", "18mbit", "fq_codel linux", "noecn"] {
         assert!(tree.contains(word), "{word}: {tree}");
     }
     let said: Vec<&str> = read_simplest

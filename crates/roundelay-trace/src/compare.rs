@@ -22,6 +22,7 @@ use crate::comparison::{
 use crate::cost;
 use crate::demand::Demand;
 use crate::harm::{find_worst_flows, judge};
+use crate::host_shares;
 use crate::kind::Kind;
 use crate::lane::{Lane, Link, Sorts};
 use crate::meters::FLOWS_WITH_CURVES;
@@ -266,7 +267,10 @@ fn conclude(
     stop: &Stop,
 ) -> Result<Comparison, CompareError> {
     let mut flows = summarise_flows(offered);
-    let hosts = offered.hosts(&mut flows);
+    let hosts = match offered.hosts() {
+        Some(meter) => host_shares::conclude(meter, &mut flows, offered.arrivals().seconds()),
+        None => None,
+    };
     let charted = choose_charted(&flows);
     // Costs come first, so that a stop during their measurement leaves no file of packets.
     let costs = measure_costs(offered, sample, known, options, stop)?;

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::host_shares::{HostFairness, HostsSummary};
+use crate::host_summary::{HostFairness, HostsSummary};
 use crate::kind::{Kind, KindOutcome};
 use crate::observed::Observed;
 use crate::outcome::Outcome;

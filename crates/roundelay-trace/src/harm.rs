@@ -4,7 +4,8 @@
 
 use crate::comparison::{Comparison, DisciplineResult};
 use crate::demand::FULL_PACKET;
-use crate::host_shares::{HostFairness, fairness};
+use crate::host_shares::fairness;
+use crate::host_summary::HostFairness;
 use crate::kind::{Kind, KindOutcome};
 use crate::outcome::Outcome;
 

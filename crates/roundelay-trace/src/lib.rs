@@ -21,7 +21,9 @@ mod filter;
 mod fingerprint;
 mod harm;
 mod headers;
+mod host_meter;
 mod host_shares;
+mod host_summary;
 mod hosts;
 mod kind;
 mod lane;
@@ -72,7 +74,7 @@ pub use headers::{
     Headers, Ports, Tunnel, Unparsable, UnparsableCounts, dscp_name, dscp_number, network_offset,
     parse, protocol_name, protocol_number,
 };
-pub use host_shares::{HostEnd, HostFairness, HostSummary, HostsSummary};
+pub use host_summary::{HostEnd, HostFairness, HostSummary, HostsSummary};
 pub use kind::{Kind, KindOutcome, Served};
 pub use link_model::LinkModel;
 pub use link_trace::{LinkTrace, TracedLink};

@@ -10,10 +10,9 @@ use crate::arrivals::{Arrivals, Step};
 use crate::classifier::Flow;
 use crate::compare::observer::Progress;
 use crate::compare::options::Options;
-use crate::comparison::FlowSummary;
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
-use crate::host_shares::{HostMeter, HostsSummary};
+use crate::host_meter::HostMeter;
 use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
@@ -380,10 +379,9 @@ impl Offered {
         self.ideals[server as usize].gps.served(flow)
     }
 
-    /// The hosts of these flows, whose fields on hosts it fills. None if flows alone count.
-    pub(crate) fn hosts(&self, flows: &mut [FlowSummary]) -> Option<HostsSummary> {
-        let hosts = self.hosts.as_ref()?;
-        hosts.conclude(flows, self.arrivals.seconds())
+    /// What hosts are due. None if flows alone count.
+    pub(crate) const fn hosts(&self) -> Option<&HostMeter> {
+        self.hosts.as_ref()
     }
 
     pub(crate) const fn plateau(&self) -> &Plateau {

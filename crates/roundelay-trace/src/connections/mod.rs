@@ -859,7 +859,7 @@ mod tests {
         let told = refused.err().map(|error| error.to_string());
         let told = told.unwrap_or_default();
         assert!(
-            told.starts_with("a.pcap: packet 16384: up to here"),
+            told.starts_with("a.pcap: packet 8192: up to here"),
             "{told}"
         );
         let read = within(PACKET_BYTES * 4 * BLOCK, open(), &options, &mut ());

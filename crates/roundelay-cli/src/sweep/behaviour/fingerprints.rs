@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use roundelay::Seed;
 use roundelay::author::Kind;
@@ -16,8 +17,8 @@ use roundelay::{
     AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Observer, Packet, QueueSpec, Slack,
 };
 use roundelay_papers::plan::Variation;
-use roundelay_report::sweep_rows;
-use roundelay_sim::scenario::{Scenario, SourceSpec};
+use roundelay_report::{SWEEP_FIGURES, sweep_rows};
+use roundelay_sim::scenario::{Results, Scenario, SourceSpec};
 use roundelay_sim::{LinkId, PacketState, Probe, Tag};
 use roundelay_trace::Stop;
 
@@ -231,13 +232,26 @@ fn scenario(text: &str, folder: &Path) -> Scenario {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// Figures that came later. A run on record lacks them, and has no other behaviour for that.
+const LATER: [&str; 2] = ["jain_hosts", "least_host"];
+
+/// The sources' figures without those of [`LATER`].
+fn known_figures(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
+    let mut rows = sweep_rows(results);
+    for (_, figures) in &mut rows {
+        let mut names = SWEEP_FIGURES.iter();
+        figures.retain(|_| !matches!(names.next(), Some(name) if LATER.contains(name)));
+    }
+    rows
+}
+
 fn runs(text: &str, folder: &Path) -> String {
     let scenario = scenario(text, folder);
     let mut all = String::new();
     for seed in [1, 2] {
         let mut packets = Packets::default();
         let (results, _) = scenario.run_with(seed, &mut packets, |_| ()).unwrap();
-        _ = writeln!(all, "{}{:?}", packets.0, sweep_rows(&results));
+        _ = writeln!(all, "{}{:?}", packets.0, known_figures(&results));
     }
     hash(&[&all])
 }
