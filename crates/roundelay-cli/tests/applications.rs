@@ -1301,8 +1301,8 @@ fn senders_react_to_trees() {
     let folder = std::env::temp_dir().join(format!("react-tree-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let tree = folder.join("alone.toml");
-    let text = "[[node]]\nname = \"link\"\ndiscipline = \"drr\"\n[[node]]\nname = \"all\"\nparent = \
-                \"link\"\ndiscipline = \"fq_codel\"\ndefault = true\n";
+    let text = "[[node]]\nname = \"link\"\ndiscipline = \"priority\"\n[[node]]\nname = \"all\"\nparent = \
+                \"link\"\ndiscipline = \"codel\"\ndefault = true\n";
     fs::write(&tree, text).expect("written");
     let tree = tree.display().to_string();
     let more = [
@@ -1311,7 +1311,7 @@ fn senders_react_to_trees() {
         "--json",
         "--buffer",
         "1000",
-        "fq_codel",
+        "codel",
         "--tree",
         &tree,
     ];
