@@ -1,6 +1,6 @@
 //! HTML table for disciplines.
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult, HostFairness, Kind};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
 
 use super::frame::escape;
 use crate::spread::{farthest_seed, half_width, notable_changes};
@@ -124,19 +124,13 @@ const REORDERED: Column = Column {
     cell: Of::Result(|result| cell(count(result.total.reordered), result.total.reordered as f64)),
 };
 
-/// Beside fairness to flows, if the comparison has hosts.
-const FAIRNESS_BY_HOST: [Column; 2] = [
-    Column {
-        head: "Jain, hosts",
-        about: "Jain’s index of the parts of their fair shares that hosts with bulk flows get",
-        cell: Of::Result(|result| part_of_hosts(result, |hosts| hosts.jain)),
-    },
-    Column {
-        head: "Least host",
-        about: "The smallest part of its fair share that a host with bulk flows gets",
-        cell: Of::Result(|result| part_of_hosts(result, |hosts| hosts.least_share)),
-    },
-];
+/// In place of the lag, which is about flows, if the comparison has hosts.
+const FAIRNESS_BY_HOST: Column = Column {
+    head: "Hosts",
+    about: "Jain’s index of the parts of their fair shares that hosts with bulk flows get, and the \
+            smallest of these parts below",
+    cell: Of::Result(of_hosts),
+};
 
 /// Columns with a heading of their own above.
 struct Group {
@@ -182,10 +176,9 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
     let (fairness, cost) = FAIRNESS_AND_COST.split_at(3);
     groups.push(Group {
         head: "Fairness",
-        columns: if comparison.hosts.is_some() {
-            [fairness, &FAIRNESS_BY_HOST].concat()
-        } else {
-            fairness.to_vec()
+        columns: match comparison.hosts {
+            Some(_) => vec![fairness[0], FAIRNESS_BY_HOST, fairness[2]],
+            None => fairness.to_vec(),
         },
     });
     groups.push(Group {
@@ -393,9 +386,12 @@ fn of_kind(result: &DisciplineResult, kind: Kind) -> Cell {
     }
 }
 
-fn part_of_hosts(result: &DisciplineResult, of: fn(&HostFairness) -> f64) -> Cell {
+fn of_hosts(result: &DisciplineResult) -> Cell {
     match &result.hosts {
-        Some(hosts) => cell(format!("{:.3}", of(hosts)), of(hosts)),
+        Some(hosts) => Cell {
+            below: percent(hosts.least_share),
+            ..cell(format!("{:.3}", hosts.jain), hosts.jain)
+        },
         None => dash(),
     }
 }
