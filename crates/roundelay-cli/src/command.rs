@@ -148,8 +148,8 @@ pub(crate) enum Command {
     /// that has no network and can write nothing outside of itself; commands of tc, ip, nft and the
     /// like are recorded there and not carried out (Linux, where ordinary users may make user
     /// namespaces). The qdiscs, classes and filters of one interface become a tree file on standard
-    /// output. Remarks about what a tree cannot have, with the script's lines, are comments in the file and messages. See
-    /// docs/import.md.
+    /// output. Remarks about what a tree cannot have, with the script's lines, are comments in the
+    /// file and messages. See docs/import.md.
     Import(Import),
     /// Put a discipline between two interfaces, or at the bottleneck of a link around a command, and
     /// say whether the run may be used

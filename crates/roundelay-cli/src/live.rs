@@ -38,9 +38,9 @@ use crate::terminal::print;
 #[cfg(not(target_os = "linux"))]
 use arguments::Live;
 
-#[cfg(target_os = "linux")]
 /// The interface with a record's settings and fates.
 pub(crate) use roundelay_live::NOTES;
+#[cfg(target_os = "linux")]
 pub(crate) use run::run;
 
 /// Refuses, because real packets need Linux.

@@ -119,6 +119,7 @@ impl End {
             servers: Vec::new(),
         }
     }
+
     /// Bytes that the ideal servers have sent of a host.
     pub(crate) fn served(&self, host: usize) -> f64 {
         let mut bytes = 0.0;
