@@ -5,38 +5,10 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// A folder, deleted on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let name = format!(
-            "roundelay-captures-{}-{}",
-            std::process::id(),
-            NUMBER.fetch_add(1, Ordering::Relaxed)
-        );
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, bytes).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
+use crate::folder::Folder;
 
 fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
@@ -147,7 +119,7 @@ fn forty() -> Vec<u8> {
 
 #[test]
 fn compressed_captures_are_compared_like_their_content() {
-    let folder = Folder::new();
+    let folder = Folder::new("captures");
     let plain = compare(&folder.file("forty.pcap", forty()), &[], b"");
     assert_eq!(plain["capture"]["packets"], 40);
     for ending in ["gz", "zst", "xz"] {
@@ -171,7 +143,7 @@ fn compressed_captures_are_compared_like_their_content() {
 #[cfg(unix)]
 #[test]
 fn a_named_pipe_is_read_as_its_file_is() {
-    let folder = Folder::new();
+    let folder = Folder::new("captures");
     let plain = compare(&folder.file("forty.pcap", forty()), &[], b"");
     let pipe = folder.0.join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
@@ -186,7 +158,7 @@ fn a_named_pipe_is_read_as_its_file_is() {
 
 #[test]
 fn a_compressed_capture_cut_short_is_used_and_the_cut_noted() {
-    let folder = Folder::new();
+    let folder = Folder::new("captures");
     for ending in ["gz", "zst", "xz"] {
         let bytes = fs::read(compressed(ending)).unwrap();
         let cut = compare(&folder.file("cut", &bytes[..bytes.len() - 60]), &[], b"");
@@ -203,7 +175,7 @@ fn a_compressed_capture_cut_short_is_used_and_the_cut_noted() {
 /// A scenario's source reads captures through the same door.
 #[test]
 fn a_scenario_s_source_reads_compressed_captures() {
-    let folder = Folder::new();
+    let folder = Folder::new("captures");
     let scenario = |name: &str, bytes: &[u8]| {
         folder.file(name, bytes);
         let text = format!(
@@ -230,7 +202,7 @@ fn a_scenario_s_source_reads_compressed_captures() {
 
 #[test]
 fn the_link_s_overhead_is_written_as_in_tc() {
-    let folder = Folder::new();
+    let folder = Folder::new("captures");
     let path = folder.file("forty.pcap", forty());
     let bytes = |arguments: &[&str]| {
         compare(&path, arguments, b"")["capture"]["bytes"]

@@ -19,6 +19,7 @@ mod documents;
 mod failures;
 mod faults;
 mod first_answers;
+mod folder;
 mod full_disk;
 mod import;
 #[cfg(target_os = "linux")]

@@ -2,8 +2,9 @@
 //! something essential is hidden, each time something else. The other twenty show all.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Output};
+
+use crate::folder::Folder;
 
 /// A capture point: links between the servers and the bottleneck.
 const AT_SERVERS: [&str; 2] = ["left to entry", "entry to left"];
@@ -18,30 +19,6 @@ fn run(arguments: &[&str]) -> Output {
         .args(arguments)
         .output();
     command.expect("the command runs")
-}
-
-/// A folder for one test, deleted on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("roundelay-unseen-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, bytes).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
 }
 
 /// A packet of a capture.
@@ -141,7 +118,7 @@ fn home() -> String {
 
 /// What these interfaces of a simulation's capture show, in the order of time.
 fn captured(folder: &Folder, scenario: &str, at: &[&str]) -> Vec<Packet> {
-    let path = folder.write("scenario.toml", scenario);
+    let path = folder.file("scenario.toml", scenario);
     let capture = folder.0.join("all.pcapng");
     let capture = capture.to_str().unwrap();
     let output = run(&["simulate", &path, "--json", "--pcapng", capture]);
@@ -485,7 +462,7 @@ fn hidden_of_others(folder: &Folder) -> Vec<Hidden> {
             opportunities += &format!("{millis}\n");
         }
     }
-    folder.write("radio.txt", opportunities);
+    folder.file("radio.txt", opportunities);
     let radio = network("link_trace = \"radio.txt\"\noverhead = 14", FREE)
         + &tcp("bulk", "", &[bulk("0s", "40ms")]);
     let window = network("rate = \"20mbit\"\noverhead = 14", FREE)
@@ -542,12 +519,12 @@ fn hidden_of_others(folder: &Folder) -> Vec<Hidden> {
 
 #[test]
 fn what_is_hidden_is_asked_about() {
-    let folder = Folder::new("hidden");
+    let folder = Folder::new("unseen-hidden");
     let all = hidden(&folder);
     assert_eq!(all.len(), 20);
     let mut unasked = Vec::new();
     for hidden in all {
-        let path = folder.write("hidden.pcap", pcap(&hidden.packets));
+        let path = folder.file("hidden.pcap", pcap(&hidden.packets));
         let said = said(&path, hidden.more);
         if !said.contains(hidden.told) {
             unasked.push(format!("{}: {said}", hidden.name));
@@ -558,13 +535,13 @@ fn what_is_hidden_is_asked_about() {
 
 #[test]
 fn what_is_shown_is_not_asked_about() {
-    let folder = Folder::new("shown");
+    let folder = Folder::new("unseen-shown");
     let all = shown();
     assert_eq!(all.len(), 20);
     let mut asked = Vec::new();
     for (name, scenario) in all {
         let packets = captured(&folder, &scenario, &AT_SERVERS);
-        let path = folder.write("shown.pcap", pcap(&packets));
+        let path = folder.file("shown.pcap", pcap(&packets));
         let said = said(&path, &[]);
         if !said.is_empty() {
             asked.push(format!("{name}: {said}"));
