@@ -162,10 +162,14 @@ impl<S> Port<S> {
     where
         S: Scheduler<T>,
     {
+        let is_empty = self.scheduler().backlog().is_empty();
+        if is_empty && self.picks_at < now {
+            self.ask_in_vain();
+        }
         // Also with other packets in the queue, because a discipline that lets the link idle may
         // send this packet sooner.
         let could_pick = self.free_at.max(now);
-        self.picks_at = if self.scheduler().backlog().is_empty() {
+        self.picks_at = if is_empty {
             could_pick
         } else {
             self.picks_at.min(could_pick)
@@ -173,6 +177,16 @@ impl<S> Port<S> {
         self.buffer.enqueue(now, packet, |packet, reason| {
             observer.dropped(packet, now, reason)
         });
+    }
+
+    /// Asks the empty queue, as the link did when it became free: `fq_codel` and `fq_pie` then end
+    /// the turns of their flows, and CoDel its state.
+    fn ask_in_vain<T>(&mut self)
+    where
+        S: Scheduler<T>,
+    {
+        let packet = self.buffer.dequeue(self.picks_at, |_, _| {});
+        debug_assert!(packet.is_none(), "an empty queue has no packet");
     }
 
     /// Runs the link up to just before `until`.

@@ -269,10 +269,8 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         });
     }
 
+    /// The link asks an empty queue as well, as a [`Port`](crate::Port) does.
     fn send_next(&mut self, now: Instant, observer: &mut impl Observer<T>) {
-        if self.backlog().is_empty() {
-            return;
-        }
         if let Some(packet) = self.dequeue(now, observer) {
             self.send(now, packet);
         } else if !self.backlog().is_empty() {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, fq_codel, sfq};
 use roundelay::{
-    Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
-    QueueSpec, Rate, Scheduler,
+    Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Observer,
+    Packet, Port, QueueSpec, Rate, Scheduler,
 };
 use roundelay::{Control, Seed};
 
@@ -650,6 +650,43 @@ fn known_bug_34_pings_are_never_dropped() {
         pings_lost(&mut Careless::new(Flaw::KeepsStateWhenEmpty)) > 0,
         "the check finds the bug"
     );
+}
+
+#[derive(Default)]
+struct Flows(Vec<u32>);
+
+impl Observer<u64> for Flows {
+    fn sent(&mut self, packet: Packet<u64>, _: Instant, _: Instant) {
+        self.0.push(packet.flow.0);
+    }
+
+    fn dropped(&mut self, packet: Packet<u64>, _: Instant, reason: DropReason) {
+        panic!("{:?} of {}", reason, packet.flow.0);
+    }
+}
+
+/// A link that becomes free asks the queue also while it is empty, so the turn of the flow before
+/// ends. One at which a packet arrives at this instant does not find it empty.
+#[test]
+fn a_pause_ends_a_flows_turn() {
+    for linux in [false, true] {
+        for (second_at, expected) in [(1_000, [0, 0, 1, 0]), (1_001, [0, 0, 0, 1])] {
+            let config = fq_codel::Config {
+                linux,
+                ..without_drops()
+            };
+            let rate = "8mbit".parse().expect("a rate");
+            let mut port = Port::new(build(config), Limit::of_packets(10), rate);
+            let mut flows = Flows::default();
+            for (micros, flow) in [(0, 0), (second_at, 0), (1_500, 1), (1_600, 0)] {
+                let now = Instant::ZERO + Duration::from_micros(micros);
+                port.advance(now, &mut flows);
+                port.arrive(now, Packet::new(FlowId(flow), 1000, 0), &mut flows);
+            }
+            port.drain(&mut flows);
+            assert_eq!(flows.0, expected, "linux: {linux}, second at {second_at} us");
+        }
+    }
 }
 
 /// Linux, 2015 and 2026: after one 64 KB superframe, nothing was dropped while less than 64 KB

@@ -233,6 +233,14 @@ const IN_TURN: [&str; 11] = [
     "tbf rate 1gbit burst 4000b",
 ];
 
+/// Who asks a child without packets when the link becomes free.
+const ASKS_IDLE: [&str; 4] = [
+    "priority",
+    "ets strict 1 bands 2",
+    "tbf rate 1mbit burst 4000b",
+    "tbf rate 1gbit burst 4000b",
+];
+
 const AHEAD: [&str; 6] = ["wf2q_plus", "scfq", "afq", "qfq", "qfq_plus", "hfsc rt"];
 
 fn is_shaper(class: &str) -> bool {
@@ -254,63 +262,77 @@ fn below(classes: &[&str], spec: &QueueSpec, seed: u64) -> Vec<Event> {
     events(tree(&chain(classes, spec)), limit, seed, |_, _| {})
 }
 
-/// What is expected below these classes: the leaf alone, or with a packet ahead. Shapers do not tell
-/// a leaf the link's rate.
+/// What is expected below these classes: the leaf alone, or with a packet ahead.
 fn expected(classes: &[&str], spec: &QueueSpec, seed: u64) -> Vec<Event> {
-    let knows_rate = !classes.iter().any(|class| is_shaper(class));
-    let is_ahead = classes.iter().any(|class| AHEAD.contains(class));
-    let head = None;
-    let leaf = Untold(alone(spec), knows_rate);
-    if !is_ahead {
-        return events(leaf, limit(spec), seed, |_, _| {});
+    let leaf = alone(spec);
+    if !classes.iter().any(|class| AHEAD.contains(class)) {
+        return events(Child::of(classes, leaf), limit(spec), seed, |_, _| {});
     }
-    let Untold(leaf, _) = leaf;
-    let ahead = Untold(Ahead { leaf, head }, knows_rate);
+    let head = None;
+    let ahead = Child::of(classes, Ahead { leaf, head });
     events(ahead, limit(spec), seed, |_, _| {})
 }
 
-/// A scheduler that hears of the link's rate only if it may.
-struct Untold<S>(S, bool);
+/// What a class may keep from its child: shapers do not tell it the link's rate, and most classes do
+/// not ask it while it has no packet.
+struct Child<S> {
+    scheduler: S,
+    knows_rate: bool,
+    is_asked_idle: bool,
+}
 
-impl<S: Scheduler<u32>> Control for Untold<S> {
+impl<S> Child<S> {
+    fn of(classes: &[&str], scheduler: S) -> Self {
+        Self {
+            scheduler,
+            knows_rate: !classes.iter().any(|class| is_shaper(class)),
+            is_asked_idle: classes.iter().all(|class| ASKS_IDLE.contains(class)),
+        }
+    }
+}
+
+impl<S: Scheduler<u32>> Control for Child<S> {
     fn set_link_rate(&mut self, rate: Rate) {
-        if self.1 {
-            self.0.set_link_rate(rate);
+        if self.knows_rate {
+            self.scheduler.set_link_rate(rate);
         }
     }
 
     fn set_buffer_limit(&mut self, limit: Limit) {
-        self.0.set_buffer_limit(limit);
+        self.scheduler.set_buffer_limit(limit);
     }
 }
 
-impl<S: Scheduler<u32>> Scheduler<u32> for Untold<S> {
+impl<S: Scheduler<u32>> Scheduler<u32> for Child<S> {
     fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
-        self.0.enqueue(now, packet)
+        self.scheduler.enqueue(now, packet)
     }
 
     fn refusal(&self, packet: &Packet<u32>) -> Option<Refusal> {
-        self.0.refusal(packet)
+        self.scheduler.refusal(packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<u32>> {
-        self.0.dequeue(now)
+        if !self.is_asked_idle && self.backlog().is_empty() {
+            return None;
+        }
+        self.scheduler.dequeue(now)
     }
 
     fn evict(&mut self) -> Option<Packet<u32>> {
-        self.0.evict()
+        self.scheduler.evict()
     }
 
     fn backlog(&self) -> Backlog {
-        self.0.backlog()
+        self.scheduler.backlog()
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        self.0.ready_at()
+        self.scheduler.ready_at()
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<u32>, DropReason)> {
-        self.0.take_dropped()
+        self.scheduler.take_dropped()
     }
 }
 
