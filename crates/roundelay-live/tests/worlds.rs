@@ -432,7 +432,7 @@ fn every_discipline_gives_the_departures_of_a_plain_port() {
 fn frames_come_out_in_order_when_due_marked_where_the_queue_asked() {
     let mut random = random(1);
     let frames = frames(2_000, &mut random);
-    let queue = "fq_codel limit 25 target 2ms interval 4ms ecn";
+    let queue = "fq_codel limit 25 target 1ms interval 2ms ecn";
     let settings = settings(QueueText::Discipline(queue.to_owned()), &[]);
     let no_journal = Arc::new(Mutex::new(NoJournal));
     let late = Duration::from_millis(1);

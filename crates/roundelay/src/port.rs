@@ -24,6 +24,9 @@ pub trait Observer<T> {
 /// link becomes free can be picked. Your driver therefore passes in all arrivals at `now` before it
 /// moves time on with [`advance`](Self::advance).
 ///
+/// A link that becomes free asks its queue even if it is empty, as drivers do, so flows whose turn
+/// ends when they are found empty begin anew after a pause.
+///
 /// Decisions take no time unless [`set_decision_cost`](Self::set_decision_cost) says otherwise.
 #[derive(Debug, Clone)]
 pub struct Port<S> {

@@ -684,7 +684,10 @@ fn a_pause_ends_a_flows_turn() {
                 port.arrive(now, Packet::new(FlowId(flow), 1000, 0), &mut flows);
             }
             port.drain(&mut flows);
-            assert_eq!(flows.0, expected, "linux: {linux}, second at {second_at} us");
+            assert_eq!(
+                flows.0, expected,
+                "linux: {linux}, second at {second_at} us"
+            );
         }
     }
 }
