@@ -48,8 +48,6 @@ NEEDED, FOUND = 0.9, 0.85
 NEEDED_HELD_OUT = 0.85
 # Of each kind of senders, as its own capture is read: CUBIC alone nine in ten, all others three in four.
 NEEDED_OF_KIND = {"household": 0.9, "bbr": 0.75, "mixed": 0.75, "uploads": 0.75, "distances": 0.9, "reacting": 0.75}
-# Kinds that are not there yet, and the part that they have: this may not become worse.
-OPEN_KINDS = {"bbr": 0.7}
 # The median error of the closed loop, over that of one run of the kernel beside the others.
 MOST_ERROR = 1.5
 
@@ -332,14 +330,13 @@ def put_between(begin, end, lines):
 
 
 def check_kinds():
-    """Whether each kind has as many figures in the band as it needs, or, of those known to have fewer, no fewer than before."""
+    """Whether each kind has as many figures in the band as it needs."""
     holds_all = True
     for kind, _, inside, second, total, error in kinds_scores():
         needed = NEEDED_OF_KIND[kind]
         holds = inside >= needed * total
-        is_known = not holds and inside >= OPEN_KINDS.get(kind, needed) * total
-        holds_all = holds_all and (holds or is_known)
-        word = "holds" if holds else f"OPEN, needs {needed:.0%}" if is_known else "FAILS"
+        holds_all = holds_all and holds
+        word = "holds" if holds else f"FAILS, needs {needed:.0%}"
         print(f"{word}: {kind} as captured has {inside} of {total} figures in the band, median error {error:.1f} %; Linux's second run {second}")
     return holds_all
 

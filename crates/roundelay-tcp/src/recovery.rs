@@ -491,12 +491,14 @@ impl Sender {
         }
     }
 
-    /// The next lost segment, marked as retransmitted. After a timeout, only if the pipe has room, and
-    /// only from the flight at that time, because later losses wait for another recovery.
+    /// The next lost segment, marked as retransmitted. After a timeout, only if the pipe has room.
+    /// Without RACK also only from the flight at that time, because later losses wait for another
+    /// recovery.
     pub(crate) fn retransmit_lost(&mut self) -> Option<(u64, u32)> {
         let limit = match self.mode {
             // The caller has checked the room.
             Mode::Recovery => u64::MAX,
+            Mode::Loss if self.is_roomy && self.scoreboard.rack.is_some() => u64::MAX,
             Mode::Loss if self.is_roomy => self.recover.unwrap_or(0),
             _ => return None,
         };

@@ -125,6 +125,23 @@ fn a_lost_probe_leaves_it_to_the_timeout() {
     assert_eq!(found.sender.statistics().timeouts, 1);
 }
 
+/// After a timeout what is found lost is sent again at once, also behind the flight that timed out.
+#[test]
+fn losses_after_a_timeout_do_not_wait_for_its_repair() {
+    // The first flight is lost, and so are two repairs of 20, which hold the timeout's repair up, and
+    // 33, sent in the meantime.
+    let lost: Vec<u64> = (0..=30).chain([20, 20, 33]).collect();
+    let found = world(rack(), 100, losing(&lost));
+    let sent = sent(&found);
+    let last_of = |number: u64| {
+        let mut times = sent.iter().filter(|(_, numbers)| numbers.contains(&number));
+        times.next_back().expect("sent").0
+    };
+    let waited = last_of(33) - last_of(20);
+    assert!(waited < millis(50), "{waited:?} of a round trip of 100 ms");
+    assert_eq!(found.sender.statistics().timeouts, 1);
+}
+
 /// The last but one is lost, and one arrival tells. It is lost after a quarter of the shortest
 /// round trip, without a probe or a third duplicate.
 #[test]
