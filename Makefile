@@ -234,8 +234,8 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
 	CARGO_TARGET_DIR=target cargo run --locked --manifest-path examples/own-scheduler/Cargo.toml
 
-# tests/release.rs: counts of runs in these tests depend on the profile. The rest of the core's tests run in release in test-full.
-test-release: ## theorems of the core as users run it: ten times as many runs as with invariants checked
+# tests/release.rs. All of the core's tests run in release, many with ten times as many runs, in test-full.
+test-release: ## tests of the core that the invariant checks of debug builds hide: memory, and calls that misuse it
 	cargo test --profile release-test --locked -p roundelay --test release
 
 comma := ,
