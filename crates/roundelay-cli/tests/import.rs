@@ -206,7 +206,15 @@ fn the_settings_of_sqm_run() {
             {
                 continue;
             }
-            let mut command = vec!["compare", &capture, "--rate", "20mbit", "--no-cost"];
+            let mut command = vec![
+                "compare",
+                &capture,
+                "--rate",
+                "20mbit",
+                "--no-cost",
+                "--to",
+                "1s",
+            ];
             command.extend(arguments(code));
             let output = roundelay(&command, "");
             let said = text(&output.stderr);
