@@ -105,9 +105,9 @@ impl Metrics {
     }
 }
 
-/// What a machine is called, in small letters: by itself, by its whole name, and in domains that are its
-/// own. Not in any domain: many machines have one name, and whoever owns a domain can give it there to
-/// any address.
+/// What a machine is called, in small letters: by itself, by its whole name, and in domains that
+/// are its own. Not in any domain: many machines have one name, and whoever owns a domain can give
+/// it there to any address.
 fn own_names(hostname: &str, resolver: &str) -> Vec<String> {
     let whole = hostname.trim().to_ascii_lowercase();
     let short = whole.split('.').next().unwrap_or_default();
@@ -156,8 +156,8 @@ fn answer(request: &str, own_names: &[String], text: impl FnOnce() -> String) ->
     let (status, body) = match (method, path) {
         _ if !names_this_machine(request, own_names) => (
             "403 Forbidden",
-            "expected as host localhost, this machine's name alone or in a local domain, or an address as \
-             a number\n"
+            "expected as host localhost, this machine's name alone or in a local domain, or an \
+             address as a number\n"
                 .to_owned(),
         ),
         (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
