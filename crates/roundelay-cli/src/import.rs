@@ -148,6 +148,9 @@ fn record(command: &[OsString]) -> Result<Source, Failure> {
         )),
         Ended::TooMuchOutput => Some("it was ended because it wrote more than 1 MB".to_owned()),
         Ended::TooMuchMemory => Some("it was ended because it took more than 512 MB".to_owned()),
+        Ended::TooManyCommands => {
+            Some("its commands take more than 4 MB, and the rest of them is missing".to_owned())
+        }
     };
     let mut words = Vec::new();
     for word in command {

@@ -29,13 +29,19 @@ fn script(folder: &Path, text: &str) -> PathBuf {
 /// an ordinary user may be. None if there are no namespaces here.
 fn run(folder: &Path, is_plain: bool, words: &[&str]) -> Option<Output> {
     let roundelay = env!("CARGO_BIN_EXE_roundelay");
-    let mut command = if is_plain {
-        Command::new(roundelay)
+    let attack = folder.join("home/scripts/attack");
+    // The caller has a key of its own.
+    let mut command = if attack.exists() {
+        let mut caller = Command::new(attack);
+        caller.args(["plant", "env"]);
+        caller
     } else {
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--user", "--map-root-user", roundelay]);
-        unshare
+        Command::new("env")
     };
+    if !is_plain {
+        command.args(["unshare", "--user", "--map-root-user"]);
+    }
+    command.arg(roundelay);
     let output = command
         .args(["import", "--run"])
         .args(words)
@@ -131,6 +137,26 @@ fn a_script_that_cannot_be_followed_is_run_and_recorded() {
     }
 }
 
+/// Builds what attacks by calls of the system beside the script, where there is a C compiler. A script
+/// may bring any program along.
+fn build_attack(folder: &Path) -> bool {
+    let built = Command::new("cc")
+        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
+        .arg(folder.join("home/scripts/attack"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sandbox/attack.c"))
+        .output();
+    match built {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            true
+        }
+        Err(error) => {
+            println!("not built: no C compiler `cc`: {error}");
+            false
+        }
+    }
+}
+
 /// What a script must not be able to do. Each line says a word when it succeeds.
 const ATTACKS: &str = r#"#!/bin/bash
 touch /etc/attacked /usr/attacked ./attacked 2>/dev/null && echo WROTE
@@ -153,6 +179,9 @@ grep -q 0000000000000000 <(grep CapEff /proc/self/status) || echo RIGHTS
 [ -t 0 ] && echo TERMINAL
 ls /var/lib /var/log >/dev/null 2>&1 && echo DATA
 ls /proc | grep -c '^[0-9]' | grep -qE '^.$|^1.$' || echo PROCESSES
+{ echo 0 > /proc/self/oom_score_adj; } 2>/dev/null && echo PROC
+head -c 1 /etc/shadow 2>/dev/null | grep -q . && echo SECRETS
+for way in key shared message file socket trace; do ./attack $way; done 2>/dev/null
 echo "users: $(id -u)"
 tc qdisc add dev eth0 root fq_codel
 exit 3
@@ -170,6 +199,7 @@ fn a_script_can_do_nothing_outside() {
             .replace("PORT", &port.to_string())
             .replace("OUTSIDE", &bystander.id().to_string());
         let path = script(&folder, &attacks);
+        build_attack(&folder);
         let output = run(&folder, is_plain, &["--", "./start.sh"]);
         let is_alive = bystander.try_wait().expect("a child of ours").is_none();
         drop(bystander.kill());
@@ -224,6 +254,55 @@ const GREEDY: [(&str, &str, &str); 5] = [
         "file",
     ),
 ];
+
+/// Many a script ends its helpers so. The group is the sandbox's own.
+#[test]
+fn a_signal_to_the_whole_group_stays_inside() {
+    for is_plain in [true, false] {
+        let folder = folder("group");
+        script(
+            &folder,
+            "#!/bin/sh\ntc qdisc add dev eth0 root fq_codel\nkill -9 0\n",
+        );
+        let Some(output) = run(&folder, is_plain, &["--", "./start.sh"]) else {
+            return;
+        };
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains("it ended with signal: 9"), "{said}");
+        drop(fs::remove_dir_all(&folder));
+    }
+}
+
+#[test]
+fn commands_that_are_missing_are_told() {
+    let folder = folder("many");
+    script(
+        &folder,
+        "#!/bin/bash\ntc qdisc add dev eth0 root fq_codel\n\
+         for i in 1 2 3; do head -c 2000000 /dev/zero | tr '\\0' '#'; echo; done | sed 's/^/x /' | tc -batch -\n",
+    );
+    if let Some(output) = run(&folder, true, &["--", "./start.sh"]) {
+        let said = text(&output.stderr);
+        let part = "its commands take more than 4 MB, and the rest of them is missing";
+        assert!(said.contains(part), "{:?}", said.lines().last());
+    }
+    drop(fs::remove_dir_all(&folder));
+}
+
+#[test]
+fn memory_that_nobody_seems_to_have_counts() {
+    let folder = folder("leader");
+    script(&folder, "#!/bin/sh\n./attack leader\n");
+    if build_attack(&folder)
+        && let Some(output) = run(&folder, true, &["--", "./start.sh"])
+    {
+        let said = text(&output.stderr);
+        let part = "it was ended because it took more than 512 MB";
+        assert!(said.contains(part), "{said}");
+    }
+    drop(fs::remove_dir_all(&folder));
+}
 
 #[test]
 fn a_script_ends_within_its_limits() {

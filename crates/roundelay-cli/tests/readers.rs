@@ -105,22 +105,14 @@ const READERS: &[(&str, &str, Tried)] = &[
     (
         "roundelay-papers/src/catalogue.rs",
         "of_plan",
-        Own("plans that are part of the program"),
+        Through("plan"),
     ),
-    (
-        "roundelay-papers/src/figures.rs",
-        "parse",
-        Own("plans that are part of the program"),
-    ),
-    (
-        "roundelay-papers/src/plan.rs",
-        "parse",
-        Own("plans that are part of the program"),
-    ),
+    ("roundelay-papers/src/figures.rs", "parse", Through("plan")),
+    ("roundelay-papers/src/plan.rs", "parse", By("plan")),
     (
         "roundelay-papers/src/plan.rs",
         "parse_beside",
-        Own("plans that are part of the program"),
+        Through("plan"),
     ),
     (
         "roundelay-reference/src/replay/table.rs",
@@ -390,7 +382,7 @@ const READERS: &[(&str, &str, Tried)] = &[
     (
         "roundelay-papers/src/judged.rs",
         "new",
-        Own("plans that are part of the program"),
+        Own("a plan that was read before"),
     ),
     (
         "roundelay-papers/src/site.rs",

@@ -14,8 +14,19 @@ use crate::bottleneck::Bottleneck;
 use crate::request::Request;
 use crate::settings::Way;
 
-/// Where Linux tells the machine's name.
+/// Where Linux tells the machine's name, and the domains in which it looks for short names.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+const RESOLVER: &str = "/etc/resolv.conf";
+/// Domains of local networks, which nobody can register.
+const LOCAL_DOMAINS: [&str; 7] = [
+    "local",
+    "lan",
+    "home",
+    "home.arpa",
+    "internal",
+    "intranet",
+    "localdomain",
+];
 /// The longest request.
 const LONGEST: usize = 8192;
 /// How many clients we serve at a time. One more replaces the one that has been here longest.
@@ -26,8 +37,8 @@ const CLIENTS: usize = 16;
 #[derive(Debug)]
 pub struct Metrics {
     listener: TcpListener,
-    /// What this machine is called, without its domain.
-    own_name: String,
+    /// What this machine is called, by itself and in domains.
+    own_names: Vec<String>,
     /// Clients that have not sent their whole request yet. The one that has been here longest comes
     /// first.
     clients: VecDeque<Request<TcpStream>>,
@@ -42,7 +53,10 @@ impl Metrics {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         Ok(Self {
-            own_name: fs::read_to_string(HOSTNAME).unwrap_or_default(),
+            own_names: own_names(
+                &fs::read_to_string(HOSTNAME).unwrap_or_default(),
+                &fs::read_to_string(RESOLVER).unwrap_or_default(),
+            ),
             listener,
             clients: VecDeque::new(),
         })
@@ -68,7 +82,7 @@ impl Metrics {
                     let Some(text) = text.take() else {
                         return true;
                     };
-                    let answer = answer(&String::from_utf8_lossy(request), &self.own_name, text);
+                    let answer = answer(&String::from_utf8_lossy(request), &self.own_names, text);
                     _ = client.answer(&answer);
                     false
                 }
@@ -91,10 +105,34 @@ impl Metrics {
     }
 }
 
-/// Whether a request names the host as whoever means this machine does: by a number, as `localhost`, or
-/// by its name in any domain. A page in a browser could have a name of its own lead here, and so read
-/// what we answer.
-fn names_this_machine(request: &str, own_name: &str) -> bool {
+/// What a machine is called, in small letters: by itself, by its whole name, and in domains that
+/// are its own. Not in any domain: many machines have one name, and whoever owns a domain can give
+/// it there to any address.
+fn own_names(hostname: &str, resolver: &str) -> Vec<String> {
+    let whole = hostname.trim().to_ascii_lowercase();
+    let short = whole.split('.').next().unwrap_or_default();
+    let mut names = vec!["localhost".to_owned()];
+    if short.is_empty() {
+        return names;
+    }
+    let mut domains = LOCAL_DOMAINS.map(str::to_owned).to_vec();
+    for line in resolver.lines() {
+        let mut words = line.split_whitespace();
+        if matches!(words.next(), Some("search" | "domain")) {
+            domains.extend(words.map(str::to_ascii_lowercase));
+        }
+    }
+    for domain in domains {
+        names.push(format!("{short}.{}", domain.trim_matches('.')));
+    }
+    names.push(short.to_owned());
+    names.push(whole);
+    names
+}
+
+/// Whether a request names the host as whoever means this machine does: by a number or by one of its
+/// names. A page in a browser could have a name of its own lead here, and so read what we answer.
+fn names_this_machine(request: &str, own_names: &[String]) -> bool {
     for line in request.lines().skip(1) {
         let Some((name, value)) = line.split_once(':') else {
             break;
@@ -103,33 +141,23 @@ fn names_this_machine(request: &str, own_name: &str) -> bool {
             let value = value.trim();
             let is_number = value.parse::<SocketAddr>().is_ok() || value.parse::<IpAddr>().is_ok();
             let host = value.split(':').next().unwrap_or_default();
-            if is_number || host.eq_ignore_ascii_case("localhost") {
-                return true;
-            }
-            let own = without_domain(own_name);
-            return !own.is_empty() && without_domain(host).eq_ignore_ascii_case(own);
+            let host = host.trim_end_matches('.').to_ascii_lowercase();
+            return is_number || own_names.contains(&host);
         }
     }
     true
 }
 
-fn without_domain(name: &str) -> &str {
-    let name = name.trim();
-    match name.split_once('.') {
-        Some((first, _)) => first,
-        None => name,
-    }
-}
-
 /// The answer to an HTTP request. `text` makes the page.
-fn answer(request: &str, own_name: &str, text: impl FnOnce() -> String) -> String {
+fn answer(request: &str, own_names: &[String], text: impl FnOnce() -> String) -> String {
     let mut words = request.split_whitespace();
     let method = words.next();
     let path = words.next();
     let (status, body) = match (method, path) {
-        _ if !names_this_machine(request, own_name) => (
+        _ if !names_this_machine(request, own_names) => (
             "403 Forbidden",
-            "expected as host localhost, this machine's own name, or an address as a number\n"
+            "expected as host localhost, this machine's name alone or in a local domain, or an \
+             address as a number\n"
                 .to_owned(),
         ),
         (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
@@ -371,6 +399,10 @@ mod tests {
 
     #[test]
     fn a_name_that_leads_here_by_chance_reads_nothing() {
+        let names = own_names(
+            "router.home\n",
+            "nameserver ::1\nsearch office.example lan\n",
+        );
         for (host, is_ours) in [
             ("localhost", true),
             ("LocalHost:9100", true),
@@ -381,15 +413,23 @@ mod tests {
             ("localhost.attacker.example", false),
             ("router:9100", true),
             ("Router.lan:9100", true),
+            ("router.home.", true),
+            ("router.office.example:9100", true),
+            ("router.attacker.example:9100", false),
+            ("router.lan.attacker.example", false),
             ("router-attacker.example:9100", false),
             ("", false),
         ] {
             let request = format!("GET /metrics HTTP/1.1\r\nAccept: */*\r\nhost: {host}\r\n\r\n");
-            let page = super::answer(&request, "router.home\n", || "a 1\n".to_owned());
+            let page = super::answer(&request, &names, || "a 1\n".to_owned());
             assert_eq!(page.starts_with("HTTP/1.1 200"), is_ours, "{host}: {page}");
         }
         // A machine without a name is not called by an empty one.
-        let page = super::answer("GET / HTTP/1.1\r\nhost:\r\n\r\n", "", String::new);
+        let page = super::answer(
+            "GET / HTTP/1.1\r\nhost:\r\n\r\n",
+            &own_names("", ""),
+            String::new,
+        );
         assert!(page.starts_with("HTTP/1.1 403"), "{page}");
     }
 

@@ -9,7 +9,8 @@
 //!
 //! When all is mounted, the script moves to one more user namespace, where it is called root, has no
 //! capability, and can make no further namespace. So it can neither unmount what hides a home nor make
-//! anything writable.
+//! anything writable. A filter takes the calls of the kernel from it that namespaces do not part, such as
+//! those for keys, and those for memory that no process seems to have.
 
 use std::env;
 use std::ffi::OsString;
@@ -44,8 +45,10 @@ pub const LONGEST: Duration = Duration::from_secs(10);
 const PROCESSOR_SECONDS: u64 = 10;
 /// Bytes that all processes together may have in memory, and bytes of addresses of each.
 pub const MOST_MEMORY: u64 = 512 << 20;
-/// Bytes that each folder in memory may hold.
+/// Bytes that each folder in memory may hold that a script writes to.
 const FOLDER: u64 = 16 << 20;
+/// Bytes of each other folder in memory.
+const SMALL_FOLDER: u64 = 1 << 20;
 /// Bytes of a file, and of the recorded commands.
 pub const MOST_RECORDED: u64 = 4 << 20;
 /// Bytes that the script may write to its output and its errors.
@@ -62,6 +65,19 @@ const OURS: &str = "/run/roundelay";
 /// Folders that are hidden, beside the user's home: data of people, and sockets, at which a service
 /// would do what its group may ask for.
 const HIDDEN: [&str; 6] = ["/tmp", "/run", "/dev", "/home", "/root", "/var"];
+/// Those of the hidden folders that a script may write to.
+const WRITABLE: [&str; 3] = ["/tmp", "/run", "/var"];
+/// Users from this number on are people, but for the last one, who is nobody.
+const PEOPLE: u32 = 1000;
+const NOBODY: u32 = 65_534;
+/// So many homes at most are looked up.
+const MOST_HOMES: usize = 256;
+/// No home hides a folder that holds one of these, or lies in one.
+const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/etc", "/proc"];
+/// Where a machine keeps its settings, how deep we look there, and how many secrets it may hold.
+const SETTINGS: &str = "/etc";
+const DEEPEST: usize = 6;
+const MOST_SECRETS: usize = 256;
 /// What is left of `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Where programs are looked for.
@@ -96,6 +112,8 @@ pub enum Ended {
     TooMuchOutput,
     /// It took too much memory.
     TooMuchMemory,
+    /// It recorded too many commands: the rest is missing.
+    TooManyCommands,
 }
 
 /// Why there is no sandbox.
@@ -173,6 +191,7 @@ const NOT_STARTED: u8 = b'n';
 const TOO_LONG: u8 = b't';
 const TOO_MUCH_OUTPUT: u8 = b'o';
 const TOO_MUCH_MEMORY: u8 = b'm';
+const TOO_MANY_COMMANDS: u8 = b'c';
 
 impl Answer {
     fn failure(error: &SandboxError) -> Self {
@@ -210,6 +229,7 @@ impl Answer {
             TOO_LONG => Ended::TooLong,
             TOO_MUCH_OUTPUT => Ended::TooMuchOutput,
             TOO_MUCH_MEMORY => Ended::TooMuchMemory,
+            TOO_MANY_COMMANDS => Ended::TooManyCommands,
             NOT_STARTED => {
                 return Err(SandboxError::Command {
                     program: text(first),
@@ -241,7 +261,8 @@ fn build(
     calls::end_with_parent().map_err(forbidden("its end"))?;
     let home = env::var_os("HOME").unwrap_or_default();
     let folder = env::current_dir().map_err(forbidden("the working folder"))?;
-    let was_root = is_root() && has_all_users();
+    let is_called_root = is_root();
+    let was_root = is_called_root && has_all_users();
     if !was_root {
         let (user, group) = user_and_group();
         new_user_namespace()
@@ -254,6 +275,9 @@ fn build(
     calls::make_all_read_only().map_err(forbidden("a read-only root"))?;
     hide(command, Path::new(&home), &folder).map_err(forbidden("hidden folders"))?;
     put_in_place(recorder).map_err(forbidden("recorders"))?;
+    if is_called_root && !was_root {
+        hide_secrets().map_err(forbidden("hidden secrets"))?;
+    }
     match calls::fork().map_err(forbidden("a process"))? {
         Copy::Child => {
             if let Err(error) = first_process(command, &folder, was_root, teller) {
@@ -282,6 +306,10 @@ fn hide(command: &[OsString], home: &Path, folder: &Path) -> io::Result<()> {
         candidates.push(Path::new(path));
     }
     candidates.push(home);
+    let homes = homes(&fs::read_to_string("/etc/passwd").unwrap_or_default());
+    for path in &homes {
+        candidates.push(path);
+    }
     for path in candidates {
         let Ok(path) = path.canonicalize() else {
             continue;
@@ -301,7 +329,13 @@ fn hide(command: &[OsString], home: &Path, folder: &Path) -> io::Result<()> {
         devices.push((calls::hold(&place)?, place));
     }
     for path in &hidden {
-        calls::mount_empty(path, FOLDER)?;
+        let is_writable = WRITABLE.iter().any(|folder| {
+            Path::new(folder)
+                .canonicalize()
+                .is_ok_and(|folder| folder == *path)
+        });
+        let bytes = if is_writable { FOLDER } else { SMALL_FOLDER };
+        calls::mount_empty(path, bytes)?;
     }
     fs::set_permissions("/tmp", Permissions::from_mode(0o1777))?;
     if Path::new("/var").is_dir() {
@@ -321,6 +355,26 @@ fn hide(command: &[OsString], home: &Path, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     Ok(())
+}
+
+/// The homes of people, as passwd(5) lists them: a user may have another one than `HOME` says, as
+/// with sudo.
+fn homes(users: &str) -> Vec<PathBuf> {
+    let mut homes = Vec::new();
+    for line in users.lines() {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [_, _, number, _, _, home, ..] = fields[..] else {
+            continue;
+        };
+        let number = number.parse().unwrap_or(0);
+        let holds_programs = SYSTEM
+            .iter()
+            .any(|folder| Path::new(folder).starts_with(home) || home.starts_with(folder));
+        if number >= PEOPLE && number != NOBODY && !holds_programs && homes.len() < MOST_HOMES {
+            homes.push(PathBuf::from(home));
+        }
+    }
+    homes
 }
 
 /// Whether a path lies in one of these folders, or is one.
@@ -396,6 +450,40 @@ fn put_in_place(recorder: Recorder<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Hides what is root's alone among the settings of the machine. A script cannot read that as nobody,
+/// but in a namespace that has no nobody, it stays who owns these files.
+fn hide_secrets() -> io::Result<()> {
+    let empty = Path::new(OURS).join("empty");
+    File::create(&empty)?;
+    let mut secrets = Vec::new();
+    add_secrets(Path::new(SETTINGS), 0, &mut secrets);
+    for secret in secrets {
+        if secret.is_dir() {
+            calls::mount_empty(&secret, SMALL_FOLDER)?;
+        } else {
+            calls::show(&empty, &secret)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds files and folders that others than their owner and their group cannot read.
+fn add_secrets(folder: &Path, depth: usize, secrets: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else {
+            continue;
+        };
+        if found.is_symlink() || secrets.len() >= MOST_SECRETS {
+            continue;
+        }
+        if found.permissions().mode() & 0o004 == 0 {
+            secrets.push(entry.path());
+        } else if found.is_dir() && depth < DEEPEST {
+            add_secrets(&entry.path(), depth + 1, secrets);
+        }
+    }
+}
+
 /// Where commands are recorded.
 fn log() -> PathBuf {
     Path::new(OURS).join("commands")
@@ -408,6 +496,9 @@ fn first_process(
     was_root: bool,
     teller: &mut File,
 ) -> Result<(), SandboxError> {
+    // `kill 0`, as many a script ends, reaches its group, which may have members outside.
+    calls::leave_the_terminal();
+    calls::leave_the_keys().map_err(forbidden("keys of its own"))?;
     calls::mount_processes().map_err(forbidden("its own /proc"))?;
     let mut recorded = OpenOptions::new()
         .read(true)
@@ -424,7 +515,9 @@ fn first_process(
         .and_then(|()| call_root(user, group))
         .map_err(forbidden("locked mounts"))?;
     fs::write("/proc/sys/user/max_user_namespaces", "0").map_err(forbidden("no namespaces"))?;
-    calls::lock_settings().map_err(forbidden("locked settings"))?;
+    // If memory runs out, a process of the sandbox is the one to end.
+    fs::write("/proc/self/oom_score_adj", "1000").map_err(forbidden("its memory"))?;
+    calls::lock_processes().map_err(forbidden("a read-only /proc"))?;
     calls::end_with_parent().map_err(forbidden("its end"))?;
     let [reader, output] = calls::pipe(true).map_err(forbidden("a pipe"))?;
     let [why, because] = calls::pipe(false).map_err(forbidden("a pipe"))?;
@@ -445,7 +538,7 @@ fn first_process(
         let program = command[0].to_string_lossy().into_owned();
         return Err(SandboxError::Command { program, error });
     }
-    let (kind, number, output) = watch(child, File::from(reader));
+    let (mut kind, number, output) = watch(child, File::from(reader));
     calls::end_all_others();
     let mut commands = Vec::new();
     recorded.rewind().map_err(forbidden("a record"))?;
@@ -453,6 +546,9 @@ fn first_process(
     recorded
         .read_to_end(&mut commands)
         .map_err(forbidden("a record"))?;
+    if commands.len() as u64 == MOST_RECORDED {
+        kind = TOO_MANY_COMMANDS;
+    }
     let answer = Answer {
         kind,
         number,
@@ -478,6 +574,7 @@ fn prepare(folder: &Path, output: &OwnedFd) -> io::Result<OwnedFd> {
     calls::leave_descriptors()?;
     calls::give_up_all_rights()?;
     env::set_current_dir(folder)?;
+    calls::forbid_calls()?;
     output.try_clone()
 }
 
@@ -560,16 +657,36 @@ fn memory() -> u64 {
     kilobytes << 10
 }
 
-/// Kilobytes that a process has in memory, as proc(5) describes it.
+/// Kilobytes that a process has in memory or has had moved to a disk, as proc(5) describes it.
 fn memory_of(process: &Path) -> u64 {
-    let read = |file: &str| fs::read_to_string(process.join(file)).unwrap_or_default();
-    for (file, name) in [("smaps_rollup", "Pss:"), ("status", "VmRSS:")] {
-        for line in read(file).lines() {
-            let mut words = line.split_whitespace();
-            if words.next() == Some(name) {
-                return words.next().unwrap_or_default().parse().unwrap_or(0);
+    // A process whose first thread has ended tells nothing, but its other threads do.
+    let mut places = vec![process.to_path_buf()];
+    for thread in fs::read_dir(process.join("task")).into_iter().flatten() {
+        places.extend(thread.map(|thread| thread.path()));
+    }
+    for (file, names) in [
+        ("smaps_rollup", ["Pss:", "SwapPss:"]),
+        ("status", ["VmRSS:", "VmSwap:"]),
+    ] {
+        for place in &places {
+            let text = fs::read_to_string(place.join(file)).unwrap_or_default();
+            let kilobytes = sum(&text, names);
+            if kilobytes > 0 {
+                return kilobytes;
             }
         }
     }
     0
+}
+
+/// The sum of the lines with these names.
+fn sum(text: &str, names: [&str; 2]) -> u64 {
+    let mut sum = 0;
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        if words.next().is_some_and(|name| names.contains(&name)) {
+            sum += words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+        }
+    }
+    sum
 }

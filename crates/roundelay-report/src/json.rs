@@ -5,6 +5,8 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::text::steers;
+
 /// What a command prints as JSON.
 ///
 /// The version rises when a key goes, or when its meaning or type changes. New keys may come in any
@@ -28,13 +30,31 @@ const PLAIN: &str = "plain data with string keys always serialises";
 /// second, sizes in bytes, unless a name ends in a unit. Unknown values are null.
 pub fn json<T: Printed>(results: &T) -> String {
     let schema = T::SCHEMA;
-    serde_json::to_string_pretty(&Named { schema, results }).expect(PLAIN) + "\n"
+    let text = serde_json::to_string_pretty(&Named { schema, results });
+    calm(&text.expect(PLAIN)) + "\n"
 }
 
 /// Results as one line of JSON, newline included.
 pub fn json_line<T: Printed>(results: &T) -> String {
     let schema = T::SCHEMA;
-    serde_json::to_string(&Named { schema, results }).expect(PLAIN) + "\n"
+    let text = serde_json::to_string(&Named { schema, results });
+    calm(&text.expect(PLAIN)) + "\n"
+}
+
+/// JSON with the same content, in which no character of a string controls a terminal or reverses the
+/// reading order. Serde escapes the first 32 alone.
+fn calm(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter < '\u{7f}' || !steers(letter) {
+            text.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            text += &format!("\\u{unit:04x}");
+        }
+    }
+    text
 }
 
 /// The JSON Schema of what [`json()`] prints, as text.
@@ -66,5 +86,22 @@ fn name(object: &mut Value, name: &str) {
     match object.get_mut("required").and_then(Value::as_array_mut) {
         Some(required) => required.insert(0, "schema".into()),
         None => object["required"] = json!(["schema"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_the_same_and_steer_no_terminal() {
+        let name = "a\u{7f}\u{9b}31m\u{202e}\u{e0001} é 数 \u{1f3b5}";
+        let text = calm(&serde_json::to_string_pretty(&[name]).expect(PLAIN));
+        assert_eq!(
+            text,
+            "[\n  \"a\\u007f\\u009b31m\\u202e\\udb40\\udc01 é 数 \u{1f3b5}\"\n]"
+        );
+        let read: Vec<String> = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(read, [name]);
     }
 }

@@ -16,7 +16,8 @@ pub fn clean(text: &str) -> String {
         .collect()
 }
 
-fn steers(letter: char) -> bool {
+/// Whether a character controls a terminal, reverses the reading order or is invisible.
+pub(crate) fn steers(letter: char) -> bool {
     let mut ranges = FORMAT.iter();
     letter.is_control() || ranges.any(|(first, last)| (*first..=*last).contains(&letter))
 }

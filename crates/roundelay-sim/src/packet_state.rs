@@ -60,11 +60,15 @@ pub(crate) fn acknowledgement(state: &PacketState) -> Option<Acknowledgement> {
         return None;
     }
     let mut blocks = [(0, 0); 4];
+    // IPv4, TCP and timestamps; what else the packet has belongs to the link.
+    let mut headers = 20 + 20 + 12;
     for (block, (start, end)) in blocks.iter_mut().zip(segment.selective()) {
+        headers += if headers == 52 { 12 } else { 8 };
         *block = (start as u32, end as u32);
     }
     let millis = |time: Instant| (time.since(Instant::ZERO).as_nanos() / 1_000_000) as u32;
     Some(Acknowledgement {
+        len: state.len.min(headers + segment.len),
         connection: 2 * state.flow.0 + state.direction.index() as u64,
         number: segment.acknowledgement as u32,
         blocks,

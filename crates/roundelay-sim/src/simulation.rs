@@ -785,7 +785,11 @@ impl<P: Probe> Simulation<P> {
         for (route, headers) in [(forward, there), (backward, headers::backward(there))] {
             for link in self.routes.links(route) {
                 if let Some(tree) = &self.network.links()[link].tree {
-                    let outcome = self.links[link].port.assign(id, tree.leaf(Some(&headers)));
+                    let port = &mut self.links[link].port;
+                    let mut outcome = port.assign(id, tree.leaf(Some(&headers)));
+                    if let Some(leaf) = tree.leaf_of_acknowledgements(Some(&headers)) {
+                        outcome = outcome.and(port.assign_acknowledgements(id, leaf));
+                    }
                     outcome.map_err(|error| SimulationError::Queue {
                         link: LinkId(link as u32),
                         error,

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use crate::error::RuleError;
-use crate::headers::{Headers, Ports, dscp_number, protocol_number};
+use crate::headers::{Headers, Ports, TCP, dscp_number, protocol_number};
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub enum Condition {
     Port(Side, RangeInclusive<u16>),
     /// An address in this network, at this end or at either.
     Network(Side, Network),
+    /// A short acknowledgement: a TCP segment without data, with no flag but ACK, whose IP packet is
+    /// shorter than this many bytes.
+    Acknowledgement(u32),
 }
 
 /// An end of a packet's path.
@@ -43,8 +46,11 @@ pub struct Network {
 }
 
 impl Condition {
-    pub(crate) fn matches(&self, headers: &Headers) -> bool {
+    /// Whether a packet with these headers meets the condition. `is_short` says that it is a short
+    /// acknowledgement.
+    pub(crate) fn matches(&self, headers: &Headers, is_short: bool) -> bool {
         match self {
+            Self::Acknowledgement(_) => is_short && headers.protocol == TCP,
             Self::Protocol(protocol) => headers.protocol == *protocol,
             Self::CodePoint(dscp) => headers.dscp == *dscp,
             Self::Port(..) if headers.ports != Ports::Present => false,
@@ -150,9 +156,13 @@ fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Reads a rule's conditions.
-pub(crate) fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> {
+/// The bytes that may follow `ack below`: an acknowledgement has 40 at least.
+const SHORT: RangeInclusive<u32> = 41..=256;
+
+/// Reads a rule's conditions. Those of a `tree` may ask for acknowledgements.
+pub(crate) fn parse_conditions(text: &str, of_tree: bool) -> Result<Vec<Condition>, RuleError> {
     let mut parser = Parser::new(text);
+    parser.is_of_tree = of_tree;
     let conditions = parser.conditions()?;
     parser.end("`and` or the end")?;
     Ok(conditions)
@@ -164,6 +174,8 @@ pub(crate) struct Parser<'a> {
     words: Vec<Word<'a>>,
     /// Whether `or` and `not` are legal.
     is_filter: bool,
+    /// Whether `ack` is legal.
+    is_of_tree: bool,
     /// Index of the next word.
     at: usize,
 }
@@ -181,6 +193,7 @@ impl<'a> Parser<'a> {
             rule,
             words: words(rule),
             is_filter: false,
+            is_of_tree: false,
             at: 0,
         }
     }
@@ -233,12 +246,30 @@ impl<'a> Parser<'a> {
                     code_point,
                 )
                 .map(Condition::CodePoint)?,
+            "ack" if self.is_of_tree => self.short_acknowledgement()?,
+            "ack" => {
+                let only = "`ack` in the rules of a tree only, and here src, dst, host, net, port, \
+                            portrange, proto, dscp or a protocol such as tcp";
+                return Err(self.error(word, only));
+            }
             name => Condition::Protocol(
                 protocol_number(name).ok_or_else(|| self.error(word, EXPECTED))?,
             ),
         };
         conditions.push(condition);
         Ok(protocol_number(word.text).is_some())
+    }
+
+    /// Reads the rest of `ack below 64 bytes`.
+    fn short_acknowledgement(&mut self) -> Result<Condition, RuleError> {
+        self.word("below", "`below`, as in `ack below 64 bytes`")?;
+        let expected = format!("a length from {} to {}", SHORT.start(), SHORT.end());
+        let below = self.value(&expected, |text| match text.parse() {
+            Ok(below) if SHORT.contains(&below) => Some(below),
+            _ => None,
+        })?;
+        self.word("bytes", "`bytes`, as in `ack below 64 bytes`")?;
+        Ok(Condition::Acknowledgement(below))
     }
 
     /// Reads the rest of a condition after `src` or `dst`: a port or an address.

@@ -344,6 +344,9 @@ impl Feed {
         if let Queue::Tree(tree) = &self.queue {
             let leaf = tree.leaf(self.classifier.headers(flow));
             scheduler.assign(flow, leaf)?;
+            if let Some(leaf) = tree.leaf_of_acknowledgements(self.classifier.headers(flow)) {
+                scheduler.assign_acknowledgements(flow, leaf)?;
+            }
             self.marker.take_for(flow, tree.meaning(leaf));
         }
         Ok(())

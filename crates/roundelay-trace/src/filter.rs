@@ -124,7 +124,7 @@ impl Term {
     fn matches(&self, headers: Option<&Headers>) -> bool {
         match self {
             Self::All(conditions) => match headers {
-                Some(headers) => conditions.iter().all(|one| one.matches(headers)),
+                Some(headers) => conditions.iter().all(|one| one.matches(headers, false)),
                 None => false,
             },
             Self::Not(term) => !term.matches(headers),

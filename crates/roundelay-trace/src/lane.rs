@@ -173,7 +173,8 @@ impl Lane {
         sink: Option<Box<dyn PacketSink>>,
     ) -> Result<Self, ConfigError> {
         let discipline = AnyDiscipline::Tree(tree.config().clone());
-        let lane = Self::named(tree.name().to_owned(), discipline, limit, link, sink)?;
+        let mut lane = Self::named(tree.name().to_owned(), discipline, limit, link, sink)?;
+        lane.meters.note_filter(tree.filters_acknowledgements());
         Ok(Self {
             leaves: Some(Leaves {
                 tree: tree.clone(),
@@ -307,7 +308,11 @@ impl Lane {
         for flow in &flows[leaves.sorted..] {
             let number = FlowId(leaves.sorted as u32);
             let leaf = leaves.tree.leaf(flow.headers());
-            self.port.scheduler_mut().assign(number, leaf)?;
+            let scheduler = self.port.scheduler_mut();
+            scheduler.assign(number, leaf)?;
+            if let Some(leaf) = leaves.tree.leaf_of_acknowledgements(flow.headers()) {
+                scheduler.assign_acknowledgements(number, leaf)?;
+            }
             self.marker.take_for(number, leaves.tree.meaning(leaf));
             leaves.sorted += 1;
         }

@@ -25,7 +25,7 @@
 //! leaves. Below a class of `htb`, nodes have the keys of tc's classes: `rate`, `ceil`, `burst`,
 //! `cburst`, `prio`, `quantum`. Below one of `hfsc` they have curves: `rt`, `ls`, `sc`, `ul`.
 //!
-//! Rules have the syntax of weight rules and are tried in file order. The first match decides, and
+//! Rules have the syntax of weight rules, and `ack below 64 bytes`, and are tried in file order. The first match decides, and
 //! a flow without a match goes to the default leaf. Where rules of several leaves alternate, they
 //! stand in one list, which is tried before all `flows`:
 //!
@@ -214,8 +214,33 @@ impl TreeFile {
         }
         let matching = WeightRule::matching(rule.r#match.get_ref())
             .map_err(|error| (rule.r#match.span(), error.into()))?;
-        self.rules.push((matching, leaf.clone()));
+        self.push_rule(matching, leaf)
+            .map_err(|fault| (rule.r#match.span(), fault))
+    }
+
+    /// Adds a rule behind the others.
+    fn push_rule(&mut self, rule: WeightRule, leaf: &str) -> Result<(), Fault> {
+        if let Some(below) = rule.short_acknowledgements() {
+            let known = self.short_acknowledgements();
+            if let Some(known) = known.filter(|known| *known != below) {
+                let fault =
+                    Fault::wanted(format!("ack below {known} bytes, as in the rule before"));
+                return Err(fault
+                    .behind(format_args!(
+                        "ack below {below} bytes: a tree has one length; "
+                    ))
+                    .with_given(below));
+            }
+            self.config.sort_acknowledgements(below);
+        }
+        self.rules.push((rule, leaf.to_owned()));
         Ok(())
+    }
+
+    /// Below how many bytes an acknowledgement is short, if a rule asks for that.
+    fn short_acknowledgements(&self) -> Option<u32> {
+        let mut rules = self.rules.iter();
+        rules.find_map(|(rule, _)| rule.short_acknowledgements())
     }
 
     /// Adds a node's rules and its default flag.
@@ -227,7 +252,8 @@ impl TreeFile {
             }
             let rule = WeightRule::matching(text.get_ref())
                 .map_err(|error| (text.span(), node.owned(error)))?;
-            self.rules.push((rule, name.to_owned()));
+            self.push_rule(rule, name)
+                .map_err(|fault| (text.span(), node.owned(fault)))?;
         }
         if let Some(default) = &node.default
             && *default.get_ref()
@@ -283,9 +309,20 @@ impl TreeFile {
     /// The leaf for a flow, by the headers of its first packet. `None` stands for a flow without
     /// headers, which goes to the default leaf.
     pub fn leaf(&self, headers: Option<&Headers>) -> &str {
+        self.leaf_of_packets(headers, false)
+    }
+
+    /// The leaf for a flow's short acknowledgements, if a rule of the tree asks for these.
+    pub fn leaf_of_acknowledgements(&self, headers: Option<&Headers>) -> Option<&str> {
+        self.short_acknowledgements()?;
+        Some(self.leaf_of_packets(headers, true))
+    }
+
+    /// The leaf for a flow's short acknowledgements, or for its other packets.
+    fn leaf_of_packets(&self, headers: Option<&Headers>, are_short: bool) -> &str {
         if let Some(headers) = headers {
             for (rule, leaf) in &self.rules {
-                if rule.matches(headers) {
+                if rule.matches_packet(headers, are_short) {
                     return leaf;
                 }
             }
@@ -296,6 +333,12 @@ impl TreeFile {
     /// The rules in the order in which they are tried, each with the leaf that its flows go to.
     pub fn rules(&self) -> impl Iterator<Item = (&WeightRule, &str)> {
         self.rules.iter().map(|(rule, leaf)| (rule, leaf.as_str()))
+    }
+
+    /// Whether a node drops acknowledgements that later ones repeat.
+    pub fn filters_acknowledgements(&self) -> bool {
+        let mut nodes = self.config.nodes();
+        nodes.any(|node| node.spec.discipline.info().reads_acknowledgements)
     }
 
     /// What the tree lacks of the script that it was made from, each in a sentence.
@@ -333,6 +376,9 @@ impl TreeFile {
             // This cannot fail, because leaves named by rules exist and the number is within the
             // table.
             let _ = config.assign(FlowId(number), self.leaf(flow.headers()));
+            if let Some(leaf) = self.leaf_of_acknowledgements(flow.headers()) {
+                let _ = config.assign_acknowledgements(FlowId(number), leaf);
+            }
         }
         config
     }
@@ -342,6 +388,7 @@ impl TreeFile {
         let mut met = BTreeSet::new();
         for flow in flows {
             met.insert(self.leaf(flow.headers()));
+            met.extend(self.leaf_of_acknowledgements(flow.headers()));
         }
         let mut idle: Vec<&str> = Vec::new();
         for (_, leaf) in &self.rules {

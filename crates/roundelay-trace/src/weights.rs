@@ -66,7 +66,7 @@ struct FileRule {
 
 impl FileRule {
     fn rule(self) -> Result<WeightRule, Located> {
-        let conditions = parse_conditions(self.r#match.get_ref())
+        let conditions = parse_conditions(self.r#match.get_ref(), false)
             .map_err(|error| (self.r#match.span(), error.into()))?;
         let Self {
             slack, deadline, ..
@@ -206,23 +206,39 @@ impl Default for WeightRules {
 }
 
 impl WeightRule {
-    /// Reads conditions without a weight, such as `dst port 443`. Trees use these.
+    /// Reads conditions without a weight, such as `dst port 443`. Trees use these, and only they know
+    /// `ack below 64 bytes`.
     ///
     /// # Errors
     /// The text is not a condition.
     pub fn matching(text: &str) -> Result<Self, RuleError> {
         Ok(Self {
-            conditions: parse_conditions(text)?,
+            conditions: parse_conditions(text, true)?,
             weight: None,
             urgency: Urgency::default(),
         })
     }
 
-    /// Whether a packet meets all conditions.
+    /// Whether a packet meets all conditions, if it is no short acknowledgement.
     pub fn matches(&self, headers: &Headers) -> bool {
+        self.matches_packet(headers, false)
+    }
+
+    /// Whether a packet meets all conditions. `is_short` says that it is a short acknowledgement.
+    pub(crate) fn matches_packet(&self, headers: &Headers, is_short: bool) -> bool {
         self.conditions
             .iter()
-            .all(|condition| condition.matches(headers))
+            .all(|condition| condition.matches(headers, is_short))
+    }
+
+    /// Below how many bytes an acknowledgement is short, if the rule asks for that.
+    pub fn short_acknowledgements(&self) -> Option<u32> {
+        for condition in &self.conditions {
+            if let Condition::Acknowledgement(below) = condition {
+                return Some(*below);
+            }
+        }
+        None
     }
 
     /// The priority, slack and deadline that the rule sets.

@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Instant, LinkLayer, Seed};
 use roundelay::{Packet, Scheduler as _};
 use roundelay_trace::{
@@ -101,6 +102,122 @@ fn a_tree_of_a_comparison_filters_acknowledgements() {
         "the tree reads them, the discipline does not"
     );
     assert!(filtered(1) > 190, "{}", filtered(1));
+}
+
+/// Short acknowledgements first, then all other packets.
+fn acknowledgements_first() -> TreeFile {
+    let text = "[[node]]\nname = \"link\"\ndiscipline = \"priority\"\n\n[[node]]\nname = \"acks\"\n\
+                parent = \"link\"\npriority = 0\ndiscipline = \"fifo\"\n\
+                flows = [\"ack below 64 bytes and src 10.0.0.0/8\"]\n\n[[node]]\nname = \"rest\"\n\
+                parent = \"link\"\npriority = 1\ndiscipline = \"fifo\"\ndefault = true\n";
+    TreeFile::from_toml("first.toml", text).expect("a tree")
+}
+
+/// One connection: 40 full segments at once, then 100 acknowledgements, one each millisecond.
+fn transfer() -> Capture {
+    let mut bytes = Vec::new();
+    for field in [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101] {
+        bytes.extend(field.to_le_bytes());
+    }
+    for number in 0..140_u32 {
+        let mut packet = ack(number, 0);
+        if number < 40 {
+            packet[2..4].copy_from_slice(&1500_u16.to_be_bytes());
+            packet.resize(1500, 0);
+        }
+        let at = 1000 * number.saturating_sub(39);
+        for field in [0, at, packet.len() as u32, packet.len() as u32] {
+            bytes.extend(field.to_le_bytes());
+        }
+        bytes.extend(&packet);
+    }
+    Capture::from_reader("transfer.pcap", Cursor::new(bytes)).expect("a capture")
+}
+
+#[test]
+fn short_acknowledgements_have_a_leaf_of_their_own() {
+    let mut options = Options::new(
+        "1mbit".parse().expect("a rate"),
+        vec!["fifo".parse().expect("legal")],
+    );
+    options.trees = vec![acknowledgements_first()];
+    let result = compare(transfer(), &options, &mut ()).expect("it compares");
+    let [fifo, tree] = [0, 1].map(|lane: usize| {
+        let flow = &result.disciplines[lane].flows[0].outcome;
+        flow.delay.expect("all were sent")
+    });
+    assert_eq!(
+        result.flows.len(),
+        1,
+        "data and acknowledgements are one flow"
+    );
+    // A packet takes 12 ms, and all data half a second.
+    assert!(fifo.p50 > 0.3 && tree.p50 < 0.014, "{fifo:?} {tree:?}");
+    assert!(tree.max > 0.4, "the data waits for its turn: {tree:?}");
+}
+
+#[test]
+fn a_feed_sends_acknowledgements_to_their_leaf() {
+    let tree = acknowledgements_first();
+    let config = AnyDiscipline::Tree(tree.config().clone());
+    let mut scheduler = config.build_arena(Seed::new(1)).expect("legal");
+    let flows = (FlowBy::default(), 100);
+    let queue = Queue::Tree(Box::new(tree));
+    let mut feed = Feed::new(queue, WeightRules::default(), LinkLayer::NONE, flows).expect("legal");
+    let mut data = ack(1, 0);
+    data[2..4].copy_from_slice(&1500_u16.to_be_bytes());
+    data.resize(1500, 0);
+    let mut marked = ack(3, 0);
+    marked[33] |= 0x40;
+    for (number, bytes) in (0_u8..).zip([data.clone(), marked, ack(2, 0), data]) {
+        let frame = Frame {
+            time_nanos: 0,
+            original_len: bytes.len() as u32,
+            link: LinkType::RAW,
+            bytes: &bytes,
+            tap: Tap::default(),
+        };
+        let now = Instant::ZERO;
+        let sorted = feed
+            .sort(now, &frame, &mut scheduler)
+            .expect("it is sorted");
+        let packet: Packet<u8> = feed.packet(now, sorted, number);
+        assert!(scheduler.enqueue(now, packet).is_ok());
+    }
+    let mut order = Vec::new();
+    while let Some(packet) = scheduler.dequeue(Instant::ZERO) {
+        order.push(packet.payload);
+    }
+    assert_eq!(
+        order,
+        [2, 0, 1, 3],
+        "one with another flag is no such packet"
+    );
+}
+
+#[test]
+fn acknowledgements_are_words_of_trees_alone() {
+    let error = |text: &str| {
+        let rule: Result<roundelay_trace::WeightRule, _> = text.parse();
+        rule.expect_err(text).to_string()
+    };
+    assert!(error("ack below 64 bytes = 3").contains("rules of a tree only"));
+    for (rule, part) in [
+        ("ack", "`below`"),
+        ("ack below 20 bytes", "a length from 41 to 256"),
+        ("ack below 64", "`bytes`"),
+    ] {
+        let wrong = roundelay_trace::WeightRule::matching(rule).expect_err(rule);
+        assert!(wrong.to_string().contains(part), "{wrong}");
+    }
+    let two = "[[node]]\nname = \"link\"\ndiscipline = \"drr\"\n\n[[node]]\nname = \"all\"\n\
+               parent = \"link\"\ndiscipline = \"fifo\"\ndefault = true\n\
+               flows = [\"ack below 64 bytes\", \"ack below 128 bytes\"]\n";
+    let error = TreeFile::from_toml("two.toml", two).expect_err("two lengths");
+    assert!(
+        error.to_string().contains("a tree has one length"),
+        "{error}"
+    );
 }
 
 /// The departures of a feed whose frames all come at once.

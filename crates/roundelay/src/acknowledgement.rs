@@ -8,6 +8,8 @@
 /// are the segment's, and wrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Acknowledgement {
+    /// Bytes of its IP packet.
+    pub len: u32,
     /// Your number, equal for segments that go the same way in the same connection.
     pub connection: u64,
     /// The next byte expected (SEG.ACK).
@@ -30,6 +32,12 @@ pub struct Acknowledgement {
 }
 
 impl Acknowledgement {
+    /// Whether the segment has no data and no flag but ACK, and its IP packet is shorter than this.
+    pub(crate) const fn is_below(&self, len: u32) -> bool {
+        let has_flags = self.echoes_mark || self.has_reduced;
+        self.is_bare && !has_flags && self.len < len
+    }
+
     /// Whether this later acknowledgement makes an earlier one from the same connection redundant,
     /// because it says all that the earlier one says, and more. An exact repetition makes nothing
     /// redundant, because senders count duplicates.

@@ -185,6 +185,18 @@ impl<T: Send> AnyPort<T> {
         }
     }
 
+    /// Sends a flow's short acknowledgements to a leaf of their own: see
+    /// [`Control::assign_acknowledgements`](crate::Control::assign_acknowledgements).
+    ///
+    /// # Errors
+    /// As [`assign`](Self::assign).
+    pub fn assign_acknowledgements(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        match self {
+            Self::Plain(port) => port.scheduler_mut().assign_acknowledgements(flow, leaf),
+            Self::Fifo(_) | Self::Preemptive(_) => Ok(()),
+        }
+    }
+
     /// Queued packets and bytes, without the packet on the link.
     pub fn backlog(&self) -> Backlog {
         match self {

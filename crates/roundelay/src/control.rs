@@ -73,6 +73,16 @@ pub trait Control {
         Ok(())
     }
 
+    /// Sends a flow's short acknowledgements to a leaf of their own, if the tree
+    /// [sorts these](crate::tree::Config::sort_acknowledgements). No effect on other schedulers.
+    ///
+    /// # Errors
+    /// As [`assign`](Self::assign).
+    fn assign_acknowledgements(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        let _ = (flow, leaf);
+        Ok(())
+    }
+
     /// Sets a flow's class in a discipline with classes of several levels, such as
     /// [`htb`](crate::tree::htb): number and settings, first for the flow's own class, then for the
     /// classes above up to the topmost one. Classes with the same number are one. No effect on
@@ -221,6 +231,14 @@ macro_rules! forward_control {
 
         fn assign(&mut $self, flow: $crate::FlowId, leaf: &str) -> Result<(), $crate::ConfigError> {
             $mutable.assign(flow, leaf)
+        }
+
+        fn assign_acknowledgements(
+            &mut $self,
+            flow: $crate::FlowId,
+            leaf: &str,
+        ) -> Result<(), $crate::ConfigError> {
+            $mutable.assign_acknowledgements(flow, leaf)
         }
 
         fn set_class(

@@ -137,6 +137,8 @@ pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
     below: Below<T, L, I>,
     default_leaf: usize,
     seed: Seed,
+    /// The leaf for the next packet of this flow, which is a short acknowledgement.
+    short: Option<(FlowId, usize)>,
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
@@ -201,6 +203,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             below,
             default_leaf,
             seed,
+            short: None,
         };
         for number in ROOT + 1..tree.below.nodes.len() {
             tree.adopt(number)?;
@@ -225,6 +228,26 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             .plan
             .entry(number)
             .map_or("", |entry| &entry.node.name)
+    }
+
+    /// The leaf for the next packet of a flow.
+    #[inline]
+    fn leaf_for(&self, flow: FlowId) -> usize {
+        match self.short {
+            Some((of, leaf)) if of == flow => leaf,
+            _ => self.below.plan.leaf_of(flow, self.default_leaf),
+        }
+    }
+
+    /// The leaves that a flow's packets go to: one, or two if its short acknowledgements have their
+    /// own.
+    fn leaves_for(&self, flow: FlowId) -> impl Iterator<Item = usize> + use<T, L, I> {
+        let plan = &self.below.plan;
+        let leaf = plan.leaf_of(flow, self.default_leaf);
+        let short = plan.leaf_of_acknowledgements(flow);
+        [Some(leaf), short.filter(|other| *other != leaf)]
+            .into_iter()
+            .flatten()
     }
 
     /// A node's backlog, with everything below. None if there is no such node.
@@ -468,20 +491,21 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
+        let number = self.leaf_for(packet.flow);
         match self.below.plan.entry(number) {
             Some(entry) if packet.len <= entry.longest => {}
             _ => return Err(packet),
         }
         self.below.now = self.below.now.max(now);
         self.below.arrive(number, packet)?;
+        self.short = None;
         self.activate(number);
         self.retire(number);
         Ok(())
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
+        let number = self.leaf_for(packet.flow);
         match self.below.plan.entry(number) {
             None => Some(Refusal::NoClass),
             Some(entry) if packet.len > entry.longest => Some(Refusal::TooLong {
@@ -537,14 +561,24 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
     }
 }
 
+/// The error of a flow that goes to no leaf.
+fn not_a_leaf(TreeError { node, problem }: TreeError) -> ConfigError {
+    ConfigError::NotALeaf {
+        node,
+        problem: problem.to_string(),
+    }
+}
+
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> {
     /// Packets of the flow that wait in another leaf stay there and may leave later.
     fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        let assigned = self.below.plan.assign(flow, leaf);
-        assigned.map_err(|TreeError { node, problem }| ConfigError::NotALeaf {
-            node,
-            problem: problem.to_string(),
-        })
+        self.below.plan.assign(flow, leaf).map_err(not_a_leaf)
+    }
+
+    /// As [`assign`](Self::assign).
+    fn assign_acknowledgements(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        let assigned = self.below.plan.assign_acknowledgements(flow, leaf);
+        assigned.map_err(not_a_leaf)
     }
 
     /// Tells the root, and a leaf that is the only one, without a shaper above. These have the whole
@@ -567,34 +601,38 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         }
     }
 
-    /// Sets the flow in its leaf, and raises the longest packet in the nodes above to the flow's.
+    /// Sets the flow in its leaves, and raises the longest packet in the nodes above to the flow's.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        let number = self.below.plan.leaf_of(flow, self.default_leaf);
-        if let Some((leaf, _)) = self.below.leaf_mut(number) {
-            leaf.buffer.scheduler_mut().set_flow(flow, config)?;
-            self.below.note_sleep(number);
-        }
-        if let Some(entry) = self.below.plan.entry(number)
-            && entry.longest < config.max_packet_len
-        {
-            let len = config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN);
-            self.lengthen(number, len)?;
+        for number in self.leaves_for(flow) {
+            if let Some((leaf, _)) = self.below.leaf_mut(number) {
+                leaf.buffer.scheduler_mut().set_flow(flow, config)?;
+                self.below.note_sleep(number);
+            }
+            if let Some(entry) = self.below.plan.entry(number)
+                && entry.longest < config.max_packet_len
+            {
+                let len = config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN);
+                self.lengthen(number, len)?;
+            }
         }
         Ok(())
     }
 
     fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
-        let number = self.below.plan.leaf_of(flow, self.default_leaf);
-        let Some((leaf, _)) = self.below.leaf_mut(number) else {
-            return Ok(());
-        };
-        leaf.buffer.scheduler_mut().set_hosts(flow, hosts)?;
-        self.below.note_sleep(number);
+        for number in self.leaves_for(flow) {
+            if let Some((leaf, _)) = self.below.leaf_mut(number) {
+                leaf.buffer.scheduler_mut().set_hosts(flow, hosts)?;
+                self.below.note_sleep(number);
+            }
+        }
         Ok(())
     }
 
     fn set_acknowledgement(&mut self, flow: FlowId, acknowledgement: Option<&Acknowledgement>) {
-        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        let plan = &self.below.plan;
+        let leaf = acknowledgement.and_then(|ack| plan.leaf_of_acknowledgement(flow, ack));
+        self.short = leaf.map(|leaf| (flow, leaf));
+        let number = self.leaf_for(flow);
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
             let scheduler = leaf.buffer.scheduler_mut();
             scheduler.set_acknowledgement(flow, acknowledgement);
@@ -603,10 +641,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let number = self.below.plan.leaf_of(flow, self.default_leaf);
-        if let Some((leaf, _)) = self.below.leaf_mut(number) {
-            leaf.buffer.scheduler_mut().remove_flow(flow);
-            self.below.note_sleep(number);
+        for number in self.leaves_for(flow) {
+            if let Some((leaf, _)) = self.below.leaf_mut(number) {
+                leaf.buffer.scheduler_mut().remove_flow(flow);
+                self.below.note_sleep(number);
+            }
         }
     }
 

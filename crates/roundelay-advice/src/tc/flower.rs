@@ -1,17 +1,124 @@
-//! A rule's conditions as keys of flower filters (tc-flower(8)).
+//! A rule's conditions as keys of flower filters (tc-flower(8)), or of u32 filters if it is about
+//! acknowledgements, because flower has no lengths.
+
+use std::ops::RangeInclusive;
 
 use roundelay_trace::{Condition, Side, WeightRule};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The filters of a rule. Each has a family, and keys that start with a space.
+/// The filters of a rule. Each has a family, and the words from its kind on.
 pub(super) fn filters(rule: &WeightRule) -> Vec<(&'static str, String)> {
     let mut filters = Vec::new();
+    if let Some(below) = rule.short_acknowledgements() {
+        for family in ["ip", "ipv6"] {
+            for words in acknowledgements(rule, below, family == "ip") {
+                filters.push((family, format!("u32{words}")));
+            }
+        }
+        return filters;
+    }
     for one in matches(rule) {
         one.add_filters(&mut filters);
     }
     filters
+}
+
+/// The keys of u32 for a rule on acknowledgements: a TCP header right behind IP's, no flag but ACK,
+/// and a length below.
+fn acknowledgements(rule: &WeightRule, below: u32, is_ipv4: bool) -> Vec<String> {
+    /// Bytes of IPv6's header, which its length does not count.
+    const HEADER: u32 = 40;
+    let head = match is_ipv4 {
+        true => " match ip protocol 6 0xff match u8 0x05 0x0f at 0",
+        false => " match u8 0x06 0xff at 6",
+    };
+    // Where TCP's header begins, and which lengths are short.
+    let tcp = if is_ipv4 { 20 } else { 40 };
+    let lengths = match is_ipv4 {
+        true => of_range("u16", 2, 0..=most_below(below)),
+        false => of_range("u16", 4, 0..=most_below(below.saturating_sub(HEADER))),
+    };
+    let version = if is_ipv4 { "ip" } else { "ip6" };
+    let mut all = vec![format!("{head} match u8 0x10 0xff at {}", tcp + 13)];
+    let mut groups = vec![lengths];
+    for condition in rule.conditions() {
+        let mut group = Vec::new();
+        match condition {
+            Condition::Acknowledgement(_) | Condition::Protocol(TCP) => continue,
+            Condition::Protocol(_) => {}
+            Condition::CodePoint(dscp) if is_ipv4 => {
+                group.push(format!(" match u8 {:#04x} 0xfc at 1", dscp << 2));
+            }
+            Condition::CodePoint(dscp) => {
+                group.push(format!(
+                    " match u16 {:#06x} 0x0fc0 at 0",
+                    u16::from(*dscp) << 6
+                ));
+            }
+            Condition::Port(side, ports) => {
+                for (is_source, offset) in [(true, tcp), (false, tcp + 2)] {
+                    if has_side(*side, is_source) {
+                        group.extend(of_range("u16", offset, ports.clone()));
+                    }
+                }
+            }
+            Condition::Network(side, network) if network.is_ipv4() == is_ipv4 => {
+                for (is_source, end) in [(true, "src"), (false, "dst")] {
+                    if has_side(*side, is_source) {
+                        group.push(format!(" match {version} {end} {network}"));
+                    }
+                }
+            }
+            Condition::Network(..) => {}
+        }
+        groups.push(group);
+    }
+    for group in groups {
+        let mut longer = Vec::new();
+        for words in &all {
+            for one in &group {
+                longer.push(format!("{words}{one}"));
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+/// The largest number of 16 bits below this one.
+fn most_below(bytes: u32) -> u16 {
+    bytes.saturating_sub(1).min(u16::MAX.into()) as u16
+}
+
+fn has_side(side: Side, is_source: bool) -> bool {
+    match side {
+        Side::Source => is_source,
+        Side::Destination => !is_source,
+        Side::Either => true,
+    }
+}
+
+/// Matches of u32 for the numbers of a range: one for each block of numbers with the same first
+/// bits.
+fn of_range(width: &str, offset: u32, range: RangeInclusive<u16>) -> Vec<String> {
+    let mut matches = Vec::new();
+    let mut first = u32::from(*range.start());
+    let last = u32::from(*range.end());
+    while first <= last {
+        // The largest block that starts here and does not go beyond the last number.
+        let mut size = 1_u32 << first.trailing_zeros().min(16);
+        while first + size - 1 > last {
+            size /= 2;
+        }
+        let mask = 0x1_0000 - size;
+        matches.push(format!(
+            " match {width} {first:#06x} {mask:#06x} at {offset}"
+        ));
+        first += size;
+    }
+    matches
 }
 
 /// A filter: its family, and the keys of flower.
@@ -32,6 +139,8 @@ impl Match {
         let mut next = self.clone();
         let end = if side == Side::Source { "src" } else { "dst" };
         match condition {
+            // See `acknowledgements`.
+            Condition::Acknowledgement(_) => next.is_void = true,
             Condition::Protocol(protocol) => {
                 next.is_void |= next.protocol.is_some_and(|other| other != *protocol);
                 next.protocol = Some(*protocol);
@@ -73,7 +182,7 @@ impl Match {
         for family in families {
             for protocol in &protocols {
                 let protocol = protocol.map(protocol_word).unwrap_or_default();
-                filters.push((family, protocol + &self.words));
+                filters.push((family, format!("flower{protocol}{}", self.words)));
             }
         }
     }
@@ -96,7 +205,9 @@ fn matches(rule: &WeightRule) -> Vec<Match> {
                 vec![Side::Source, Side::Destination]
             }
             Condition::Port(side, _) | Condition::Network(side, _) => vec![*side],
-            Condition::Protocol(_) | Condition::CodePoint(_) => vec![Side::Either],
+            Condition::Protocol(_) | Condition::CodePoint(_) | Condition::Acknowledgement(_) => {
+                vec![Side::Either]
+            }
         };
         let mut next = Vec::new();
         for one in &all {
@@ -116,8 +227,33 @@ mod tests {
     fn filters(rule: &str) -> Vec<String> {
         super::filters(&WeightRule::matching(rule).unwrap())
             .into_iter()
-            .map(|(family, words)| family.to_owned() + &words)
+            .map(|(family, words)| format!("{family} {words}").replace(" flower", ""))
             .collect()
+    }
+
+    #[test]
+    fn acknowledgements_become_keys_of_u32() {
+        let head =
+            "ip u32 match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u8 0x10 0xff at 33";
+        let all = filters("ack below 64 bytes and dst 10.0.0.0/8");
+        assert_eq!(
+            all,
+            [format!(
+                "{head} match u16 0x0000 0xffc0 at 2 match ip dst 10.0.0.0/8"
+            )]
+        );
+        let all = filters("ack below 96 bytes and src port 443");
+        assert_eq!(
+            all[1],
+            format!("{head} match u16 0x0040 0xffe0 at 2 match u16 0x01bb 0xffff at 20")
+        );
+        assert!(
+            all[2].contains(
+                "match u8 0x10 0xff at 53 match u16 0x0000 0xffe0 at 4 match u16 0x01bb 0xffff at 40"
+            ),
+            "{all:?}"
+        );
+        assert_eq!(filters("udp and ack below 64 bytes"), [""; 0]);
     }
 
     #[test]

@@ -280,7 +280,7 @@ impl<'a> Plot<'a> {
                 priority += 1;
                 self.lines.push(format!(
                     "tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} \
-                     flower{words} flowid {class} # {leaf}"
+                     {words} flowid {class} # {leaf}"
                 ));
             }
         }

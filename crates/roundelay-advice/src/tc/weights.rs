@@ -47,7 +47,7 @@ pub(super) fn commands(
             priority += 1;
             lines.push(format!(
                 "tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} \
-                flower{words} action goto chain {number}"
+                {words} action goto chain {number}"
             ));
         }
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::schedulers::Discipline as _;
 use roundelay::{Duration, Fault, FlowId, Limit, QueueSpec};
 use roundelay_report::Advised;
 use roundelay_sim::LinkId;
@@ -248,7 +247,7 @@ impl Queue {
     fn filters(&self) -> bool {
         match self {
             Self::Discipline(queue) => queue.discipline.info().reads_acknowledgements,
-            Self::Tree(tree, _) => tree.config().info().reads_acknowledgements,
+            Self::Tree(tree, _) => tree.filters_acknowledgements(),
         }
     }
 }

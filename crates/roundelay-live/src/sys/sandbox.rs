@@ -142,7 +142,8 @@ pub(crate) fn make_all_read_only() -> io::Result<()> {
 
 /// Mounts an empty file system in memory, of so many bytes.
 pub(crate) fn mount_empty(at: &Path, bytes: u64) -> io::Result<()> {
-    let options = CString::new(format!("mode=755,size={bytes},nr_inodes=4096"))
+    let files = bytes / 4096;
+    let options = CString::new(format!("mode=755,size={bytes},nr_inodes={files}"))
         .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let flags = libc::MS_NOSUID | libc::MS_NODEV;
     mount(c"tmpfs", at, c"tmpfs", flags, &options)
@@ -159,17 +160,18 @@ pub(crate) fn show(from: &Path, at: &Path) -> io::Result<()> {
     mount(&path(from)?, at, c"", libc::MS_BIND | libc::MS_REC, c"")
 }
 
-/// Makes the settings of the kernel read-only.
-pub(crate) fn lock_settings() -> io::Result<()> {
-    let settings = Path::new("/proc/sys");
-    show(settings, settings)?;
+/// Makes `/proc` read-only. Some of its files set what concerns the whole machine, and a user that is
+/// called root in a container may own these.
+pub(crate) fn lock_processes() -> io::Result<()> {
+    let processes = Path::new("/proc");
+    show(processes, processes)?;
     let flags = libc::MS_BIND
         | libc::MS_REMOUNT
         | libc::MS_RDONLY
         | libc::MS_NOSUID
         | libc::MS_NODEV
         | libc::MS_NOEXEC;
-    mount(c"none", settings, c"", flags, c"")
+    mount(c"none", processes, c"", flags, c"")
 }
 
 /// A place in the file system, whatever is mounted over it later.
@@ -202,10 +204,23 @@ pub(crate) fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves the terminal.
+/// Leaves the terminal and the group of processes that a signal may reach together.
 pub(crate) fn leave_the_terminal() {
     // SAFETY: no pointers. The leader of a group has no terminal to lose to a new session.
     unsafe { libc::setsid() };
+}
+
+/// Leaves the parent's keys, which may open files and servers.
+pub(crate) fn leave_the_keys() -> io::Result<()> {
+    const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    // SAFETY: the name may be null.
+    let keys = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, ptr::null::<u8>()) };
+    let error = io::Error::last_os_error();
+    // A kernel without keys has none to leave.
+    if keys < 0 && error.raw_os_error() != Some(libc::ENOSYS) {
+        return Err(error);
+    }
+    Ok(())
 }
 
 /// Hides this process from debuggers.
@@ -271,6 +286,109 @@ pub(crate) fn give_up_all_rights() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, SECURE, 0, 0, 0) })?;
     super::drop_privileges(false)?;
     forbid_new_privileges()
+}
+
+/// Calls that a script does without. The first ones take memory that no process seems to have, or
+/// that outlives a process; sockets reach services through the file system too. Then what
+/// namespaces do not part, and large parts of the kernel.
+const FORBIDDEN: [libc::c_long; 35] = [
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_mq_open,
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    libc::SYS_vmsplice,
+    libc::SYS_io_setup,
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_io_uring_setup,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+];
+
+/// The kernel's number for this architecture's calls.
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+#[cfg(target_arch = "riscv64")]
+const ARCHITECTURE: u32 = 0xc000_00f3;
+/// None that a kernel has: no call is allowed, so there is no sandbox.
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64"
+)))]
+const ARCHITECTURE: u32 = 0;
+
+/// Makes calls that a script does without fail, for this process and its children. It must have
+/// given up all rights before.
+pub(crate) fn forbid_calls() -> io::Result<()> {
+    /// Where the call's number and its architecture stand.
+    const NUMBER: u32 = 0;
+    const ARCHITECTURE_AT: u32 = 4;
+    /// From here on stand calls with short pointers, which one architecture has beside its own.
+    const SHORT_POINTERS: u32 = 0x4000_0000;
+    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    const EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    const AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+    let step = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    let refuse = step(RETURN, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0, 0);
+    let mut steps = vec![
+        step(LOAD, ARCHITECTURE_AT, 0, 0),
+        step(EQUAL, ARCHITECTURE, 1, 0),
+        refuse,
+        step(LOAD, NUMBER, 0, 0),
+        step(AT_LEAST, SHORT_POINTERS, 0, 1),
+        refuse,
+    ];
+    for call in FORBIDDEN {
+        steps.push(step(EQUAL, call as u32, 0, 1));
+        steps.push(refuse);
+    }
+    steps.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0));
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program and its steps outlive the call.
+    checked(unsafe {
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER as libc::c_ulong,
+            &raw const program,
+        )
+    })?;
+    Ok(())
 }
 
 /// Ends all other processes of this process namespace, whose first this process is.

@@ -1,6 +1,6 @@
 //! Page for one item of a paper, self-contained: its text, and interactive charts.
 
-use pulldown_cmark::{Options, Parser, html::push_html};
+use pulldown_cmark::{Event, Options, Parser, Tag, html::push_html};
 use serde::Serialize;
 
 use super::frame::{Frame, escape, fill};
@@ -18,7 +18,7 @@ pub struct ItemPage<'a> {
     pub title: &'a str,
     /// What came out, in a sentence or two of Markdown, which stands first, before the charts.
     pub answer: &'a str,
-    /// Verdicts and their reasons, in Markdown. Raw HTML stays unchanged.
+    /// Verdicts and their reasons, in Markdown. HTML in it is text like other text.
     pub markdown: &'a str,
     /// The charts.
     pub charts: &'a [Chart],
@@ -207,8 +207,32 @@ fn figures(charts: &[Chart]) -> String {
 
 fn rendered(markdown: &str) -> String {
     let mut html = String::new();
-    push_html(&mut html, Parser::new_ext(markdown, Options::ENABLE_TABLES));
+    let events = Parser::new_ext(markdown, Options::ENABLE_TABLES);
+    push_html(&mut html, events.map(harmless));
     html
+}
+
+/// An event that runs nothing in a browser: a plan may be anybody's.
+fn harmless(event: Event<'_>) -> Event<'_> {
+    match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::Start(Tag::Link {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) => {
+            let scheme = dest_url.split_once(':').map(|(scheme, _)| scheme);
+            let leads_to_a_page = matches!(scheme, None | Some("http" | "https" | "mailto"));
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url: if leads_to_a_page { dest_url } else { "".into() },
+                title,
+                id,
+            })
+        }
+        event => event,
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +279,24 @@ mod tests {
             !html.contains("</script>\"")
                 && !html.contains("src=\"")
                 && !html.contains("href=\"http")
+        );
+    }
+
+    /// A plan's text and names may be anybody's.
+    #[test]
+    fn a_plan_puts_no_script_into_a_page() {
+        let html = rendered(
+            "A <img src=x onerror=alert(1)>\n\n<script>alert(2)</script>\n\n\
+             [x](javascript:alert(3)) <javascript:alert(4)> [y](https://example.org) [z](#z)",
+        );
+        assert!(
+            !html.contains("<img") && !html.contains("<script"),
+            "{html}"
+        );
+        assert!(!html.contains("\"javascript"), "{html}");
+        assert!(
+            html.contains("\"https://example.org\"") && html.contains("\"#z\""),
+            "{html}"
         );
     }
 

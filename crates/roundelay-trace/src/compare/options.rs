@@ -115,17 +115,13 @@ impl Options {
         }
     }
 
-    /// Whether some discipline or tree filters acknowledgements.
+    /// Whether some discipline or tree asks what packets acknowledge.
     pub(crate) fn reads_acknowledgements(&self) -> bool {
-        let mut specs: Vec<&QueueSpec> = self.specs.iter().collect();
-        for tree in &self.trees {
-            for node in tree.config().nodes() {
-                specs.push(&node.spec);
-            }
-        }
-        specs
-            .iter()
-            .any(|spec| spec.discipline.info().reads_acknowledgements)
+        let of_trees = self.trees.iter().map(|tree| tree.config().info());
+        let of_specs = self.specs.iter().map(|spec| spec.discipline.info());
+        of_trees
+            .chain(of_specs)
+            .any(|info| info.reads_acknowledgements)
     }
 
     /// Options with these disciplines and this link rate, and defaults for the rest: flows by

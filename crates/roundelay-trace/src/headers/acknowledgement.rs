@@ -45,7 +45,9 @@ impl Frame<'_> {
         let knows_options = read_options(header.get(20..)?, &mut told);
         let before = segment.as_ptr() as usize - packet.as_ptr() as usize;
         // Segmentation offload may have left the length unset. If so, there is data.
-        let has_data = ip_len(packet).is_none_or(|len| len as usize > before + header_len);
+        let len = ip_len(packet);
+        let has_data = len.is_none_or(|len| len as usize > before + header_len);
+        told.len = len.unwrap_or(u32::MAX);
         let does_more = flags & (FIN | RST | PSH | URG) != 0 || offset & 15 != 0;
         told.is_bare = knows_options && !has_data && !does_more && !told.is_silent;
         Some(told)

@@ -12,6 +12,7 @@ use super::stand_in::StandIn;
 use super::{hfsc, htb};
 use crate::service::Service;
 
+use crate::acknowledgement::Acknowledgement;
 use crate::config::{ConfigError, FORMER_FQ};
 use crate::control::Control;
 use crate::fault::Fault;
@@ -122,6 +123,10 @@ pub struct Config {
     default_leaf: Option<usize>,
     /// Each flow's leaf. [`NONE`] for the default one.
     flows: Vec<u32>,
+    /// Each flow's leaf for short acknowledgements. [`NONE`] for that of its other packets.
+    acknowledgements: Vec<u32>,
+    /// Acknowledgements are short if their IP packet is shorter than this. Zero: none is.
+    short: u32,
 }
 
 /// A WF2Q+ root with one first-in-first-out leaf: a link with a single queue.
@@ -136,6 +141,8 @@ impl Default for Config {
             nodes: alloc::vec![Some(PlanEntry::root(root))],
             default_leaf: None,
             flows: Vec::new(),
+            acknowledgements: Vec::new(),
+            short: 0,
         };
         let leaf = config.add_leaf(
             "root",
@@ -180,6 +187,8 @@ impl Config {
             nodes: alloc::vec![Some(PlanEntry::root(root))],
             default_leaf: None,
             flows: Vec::new(),
+            acknowledgements: Vec::new(),
+            short: 0,
         })
     }
 
@@ -215,15 +224,40 @@ impl Config {
     /// # Errors
     /// There is no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
     pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        let number = self.leaf_for(flow, leaf)?;
+        note(&mut self.flows, flow, number);
+        Ok(())
+    }
+
+    /// Lets flows have a leaf of their own for short acknowledgements: TCP segments without data,
+    /// with no flag but ACK, whose IP packet is shorter than this many bytes.
+    pub fn sort_acknowledgements(&mut self, below: u32) {
+        self.short = below;
+    }
+
+    /// Whether short acknowledgements may have leaves of their own.
+    pub(super) const fn sorts_acknowledgements(&self) -> bool {
+        self.short > 0
+    }
+
+    /// Sends a flow's short acknowledgements to a leaf, in place of that of its other packets.
+    ///
+    /// # Errors
+    /// As [`assign`](Self::assign).
+    pub fn assign_acknowledgements(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        let number = self.leaf_for(flow, leaf)?;
+        note(&mut self.acknowledgements, flow, number);
+        Ok(())
+    }
+
+    /// The number of a leaf to which a flow may go.
+    fn leaf_for(&self, flow: FlowId, leaf: &str) -> Result<usize, TreeError> {
         let number = self.leaf(leaf)?;
         let most = FlowId::LARGEST_TABLED.0.into();
-        ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most)
-            .map_err(|error| setting(leaf, error))?;
-        if flow.index() >= self.flows.len() {
-            self.flows.resize(flow.index() + 1, NONE);
+        match ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most) {
+            Ok(()) => Ok(number),
+            Err(error) => Err(setting(leaf, error)),
         }
-        self.flows[flow.index()] = number as u32;
-        Ok(())
     }
 
     /// The nodes, parents before their children.
@@ -366,7 +400,7 @@ impl Config {
     /// Removes a node without children. Its flows go to the default leaf.
     pub(super) fn forget(&mut self, number: usize) {
         self.nodes[number] = None;
-        for leaf in &mut self.flows {
+        for leaf in self.flows.iter_mut().chain(&mut self.acknowledgements) {
             if *leaf as usize == number {
                 *leaf = NONE;
             }
@@ -413,6 +447,24 @@ impl Config {
             Some(&leaf) if leaf != NONE => leaf as usize,
             _ => default,
         }
+    }
+
+    /// The leaf for an acknowledgement, if it goes to another one than the flow's other packets.
+    pub(super) fn leaf_of_acknowledgement(
+        &self,
+        flow: FlowId,
+        acknowledgement: &Acknowledgement,
+    ) -> Option<usize> {
+        if !acknowledgement.is_below(self.short) {
+            return None;
+        }
+        self.leaf_of_acknowledgements(flow)
+    }
+
+    /// The leaf for a flow's short acknowledgements, if they have one of their own.
+    pub(super) fn leaf_of_acknowledgements(&self, flow: FlowId) -> Option<usize> {
+        let leaf = *self.acknowledgements.get(flow.index())?;
+        (leaf != NONE).then_some(leaf as usize)
     }
 
     #[inline]
@@ -707,6 +759,14 @@ pub enum Problem {
 }
 
 /// Wraps a configuration error.
+/// Notes a flow's leaf.
+fn note(leaves: &mut Vec<u32>, flow: FlowId, leaf: usize) {
+    if flow.index() >= leaves.len() {
+        leaves.resize(flow.index() + 1, NONE);
+    }
+    leaves[flow.index()] = leaf as u32;
+}
+
 pub(super) fn setting(node: &str, error: ConfigError) -> TreeError {
     problem(node, Problem::Setting(Box::new(error)))
 }

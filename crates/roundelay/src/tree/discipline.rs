@@ -41,8 +41,10 @@ impl Discipline for Config {
     }
 
     fn reads_acknowledgements(&self) -> bool {
-        self.nodes()
-            .any(|node| node.spec.discipline.info().reads_acknowledgements)
+        self.sorts_acknowledgements()
+            || self
+                .nodes()
+                .any(|node| node.spec.discipline.info().reads_acknowledgements)
     }
 
     fn reads_seed(&self) -> bool {
