@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-kinds peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-kinds peers-tcp-check peers-lengths peers-scripts validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -38,6 +38,10 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 	python3 peers/compare.py check
 	python3 peers/compare.py speed $(ROUNDS)
 
+peers-scripts: ## scripts of others, run by `import --run`, become the right trees: fetched where there is a network
+	cargo build --release --locked -p roundelay-cli
+	python3 peers/scripts.py
+
 peers-questions: peers-programs ## phases of TCP beside ns-2, CUBIC under CoDel beside ns-3: the tables of docs/simulator/validation.md, a quarter of an hour
 	python3 peers/compare.py questions
 
@@ -67,7 +71,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check peers-scripts setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: faults:: live:: --ignored

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::advise::arguments::Advise;
 use crate::applications::arguments::Arguments as Applications;
 #[cfg(feature = "bench")]
 use crate::bench::arguments::Bench;
@@ -141,6 +142,13 @@ pub(crate) enum Command {
     ///
     /// The bounds are proven: nothing is replayed or simulated. See docs/bounds.md.
     Bounds(Bounds),
+    /// Find the rates to set at a router for a line: simulates a household that fills it, at falling
+    /// rates of the router's shaper
+    ///
+    /// Prints pings, what gets through, and how long a page takes at each rate, the highest rate from
+    /// which on a ping gains little, and the commands that set it up. Prints nothing that it does not
+    /// simulate: the line is a model (docs/simulator/topologies.md). See docs/guides/which-rate.md.
+    Advise(Box<Advise>),
     /// Read a script of tc commands into a tree for compare --tree, and explain words that mean
     /// something else than they look like
     ///

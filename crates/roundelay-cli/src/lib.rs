@@ -13,6 +13,7 @@
     )
 )]
 
+mod advise;
 mod anonymise;
 mod applications;
 #[cfg(feature = "bench")]
@@ -112,6 +113,7 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
         #[cfg(not(feature = "papers"))]
         Command::Papers(_) => Err(command::absent("papers")),
         Command::Bounds(arguments) => bounds::run(&arguments),
+        Command::Advise(arguments) => advise::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Live(_) => Ok(()),
         Command::List { json } => print(&disciplines::list(json)),

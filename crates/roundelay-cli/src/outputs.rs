@@ -23,6 +23,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::advise::outputs::Advising;
     use crate::bench::outputs::Measuring;
     use crate::bounds::outputs::Bounding;
     use crate::compare::outputs::Comparing;
@@ -74,6 +75,7 @@ mod tests {
             rows::<Bounding>("bounds"),
             rows::<Verifying>("verify"),
             rows::<Importing>("import"),
+            rows::<Advising>("advise"),
         ]
         .concat();
         let table = format!(

@@ -8,7 +8,7 @@ use roundelay_report::{
     Advised, ObjectiveResult, Printed, Replayed, SideBySide, Simulated, schema,
 };
 
-use crate::{bench, bounds, disciplines, import, live, simulate, sweep, verify};
+use crate::{advise, bench, bounds, disciplines, import, live, simulate, sweep, verify};
 
 /// The schema for one kind of results: the file's name, and the text.
 fn of<T: Printed>() -> (String, String) {
@@ -30,6 +30,7 @@ fn all() -> Vec<(String, String)> {
         of::<roundelay_papers::text::Report>(),
         of::<bounds::report::Report>(),
         of::<import::outputs::Report<'_>>(),
+        of::<advise::report::Report>(),
         of::<live::run::Second<'_>>(),
         of::<live::run::End<'_>>(),
         of::<disciplines::Report>(),

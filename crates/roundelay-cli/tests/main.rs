@@ -33,6 +33,7 @@ mod live;
 mod live_ends;
 mod meter;
 mod objective;
+mod operators;
 mod outputs;
 mod own_scheduler;
 mod packaging;

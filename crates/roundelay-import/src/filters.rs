@@ -11,6 +11,9 @@ use crate::units::whole;
 /// One filter may become at most this many rules.
 const MOST_RULES: usize = 256;
 
+/// The number of TCP.
+const TCP: u8 = 6;
+
 /// Why a filter that matches a mark is no rule.
 const MARK: &str = "it matches a mark, and marks are not in packets";
 
@@ -23,6 +26,8 @@ pub(crate) enum Test {
     SourcePort(u16, u16),
     DestinationPort(u16, u16),
     CodePoint(u8),
+    /// A TCP segment without data, with no flag but ACK, whose IP packet is shorter than this.
+    Acknowledgement(u32),
 }
 
 /// All of these must hold.
@@ -37,30 +42,24 @@ pub(crate) struct Rule {
     pub(crate) remarks: Vec<String>,
 }
 
+impl Rule {
+    /// Below how many bytes it asks for acknowledgements.
+    pub(crate) fn short(&self) -> Option<u32> {
+        for test in self.alternatives.iter().flatten() {
+            if let Test::Acknowledgement(below) = test {
+                return Some(*below);
+            }
+        }
+        None
+    }
+}
+
 /// Reads a filter.
 ///
 /// # Errors
 /// The message says why it cannot be a rule.
 pub(crate) fn read(filter: &Filter) -> Result<Rule, Fault> {
-    let family = match filter.protocol.as_str() {
-        "ip" | "ipv4" | "0x0800" | "0x800" => Some(true),
-        "ipv6" | "0x86dd" => Some(false),
-        "all" => None,
-        other => {
-            let message = format!("packets of protocol {other} have no rules in a tree");
-            return Err(Fault::new(message)
-                .with_given(other)
-                .with_legal("ip, ipv6, all"));
-        }
-    };
-    let mut reader = Reader {
-        words: &filter.words,
-        at: 0,
-        groups: Vec::new(),
-        family,
-        class: None,
-        remarks: Vec::new(),
-    };
+    let mut reader = Reader::new(filter)?;
     match filter.kind.as_str() {
         "u32" => reader.u32()?,
         "flower" => reader.flower()?,
@@ -83,6 +82,35 @@ pub(crate) fn read(filter: &Filter) -> Result<Rule, Fault> {
     reader.rule()
 }
 
+/// Reads a filter on a mark, whose packets are those of these alternatives.
+///
+/// # Errors
+/// The message says why it cannot be a rule.
+pub(crate) fn marked(filter: &Filter, alternatives: &[Tests]) -> Result<Rule, Fault> {
+    let mut reader = Reader::new(filter)?;
+    while let Some(word) = reader.next() {
+        if !reader.common(word)? {
+            return Err(not_understood(word, "fw"));
+        }
+    }
+    let family = reader.family;
+    let mut rule = reader.rule()?;
+    rule.alternatives.clear();
+    for tests in alternatives {
+        let mut tests = tests.clone();
+        if let Some(is_ipv4) = family {
+            if !overlap(&tests, &[every(is_ipv4)]) {
+                continue;
+            }
+            if !tests.contains(&every(is_ipv4)) {
+                tests.push(every(is_ipv4));
+            }
+        }
+        rule.alternatives.push(tests);
+    }
+    Ok(rule)
+}
+
 /// A value under a mask, as u32 writes them.
 #[derive(Debug, Clone, Copy)]
 struct Masked<'a> {
@@ -97,11 +125,40 @@ struct Reader<'a> {
     groups: Vec<Vec<Test>>,
     /// True for IPv4, false for IPv6. None if the filter says neither.
     family: Option<bool>,
+    /// IP packets shorter than this, and the match that says so.
+    short: Option<(u32, String)>,
+    /// The match on TCP's flags, which are ACK and no other.
+    flags: Option<String>,
     class: Option<String>,
     remarks: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
+    /// A reader at the filter's first word.
+    fn new(filter: &'a Filter) -> Result<Self, Fault> {
+        let family = match filter.protocol.as_str() {
+            "ip" | "ipv4" | "0x0800" | "0x800" => Some(true),
+            "ipv6" | "0x86dd" => Some(false),
+            "all" => None,
+            other => {
+                let message = format!("packets of protocol {other} have no rules in a tree");
+                return Err(Fault::new(message)
+                    .with_given(other)
+                    .with_legal("ip, ipv6, all"));
+            }
+        };
+        Ok(Self {
+            words: &filter.words,
+            at: 0,
+            groups: Vec::new(),
+            family,
+            short: None,
+            flags: None,
+            class: None,
+            remarks: Vec::new(),
+        })
+    }
+
     fn next(&mut self) -> Option<&'a str> {
         let word = self.words.get(self.at)?;
         self.at += 1;
@@ -124,6 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     fn rule(mut self) -> Result<Rule, Fault> {
+        self.acknowledgements()?;
         let has_address = self
             .groups
             .iter()
@@ -163,6 +221,33 @@ impl<'a> Reader<'a> {
             class,
             remarks: self.remarks,
         })
+    }
+
+    /// Joins a length and the flag ACK to a test on acknowledgements, which is all that a tree knows
+    /// of either.
+    fn acknowledgements(&mut self) -> Result<(), Fault> {
+        match (self.short.take(), self.flags.take()) {
+            (None, None) => {}
+            (Some((below, _)), Some(_)) => self.groups.push(vec![Test::Acknowledgement(below)]),
+            // Of TCP, nearly all that is so short acknowledges.
+            (Some((below, _)), None) if self.groups.contains(&vec![Test::Protocol(TCP)]) => {
+                self.groups.push(vec![Test::Acknowledgement(below)]);
+                self.remarks.push(format!(
+                    "this filter takes all TCP packets below {below} bytes; the rule here is of \
+                     acknowledgements, and SYNs, FINs and segments with a few bytes of data are \
+                     left out"
+                ));
+            }
+            (Some((_, alone)), None) | (None, Some(alone)) => {
+                let message = format!(
+                    "`{alone}` has no counterpart in a tree's rules without the other half: they \
+                     know acknowledgements below a length (`match u16 0x0000 0xffc0 at 2 match u8 \
+                     0x10 0xff at 33`)"
+                );
+                return Err(Fault::new(message).with_given(alone));
+            }
+        }
+        Ok(())
     }
 
     /// Reads the words after the matches, which all filters share.
@@ -404,6 +489,22 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         match (width, offset, mask_bits) {
+            // A header without options, as nearly all have.
+            ("u8", "0", 0x0f) if bits & 0x0f == 5 => self.of_family(true),
+            // All bits of the length from one on are 0.
+            ("u16", "2", mask) if bits & mask == 0 => {
+                let below = !mask & 0xffff;
+                if mask > 0xffff || !(below + 1).is_power_of_two() || !(63..256).contains(&below) {
+                    return Err(unknown());
+                }
+                let given = format!("match {width} {value} {mask:#x} at {offset}");
+                self.short = Some((below + 1, given));
+                self.of_family(true)
+            }
+            ("u8", "33" | "nexthdr+13", 0xff) if bits == 0x10 => {
+                self.flags = Some(format!("match {width} {value} 0xff at {offset}"));
+                Ok(())
+            }
             ("u8", "1", _) => self.tos(masked),
             ("u8", "9", 0xff) => {
                 let number = u8::try_from(bits).map_err(|_| unknown())?;
@@ -459,7 +560,7 @@ fn number<N: TryFrom<u64>>(text: &str, legal: &str) -> Result<N, Fault> {
     number.ok_or_else(|| expected(text, legal))
 }
 
-fn protocol(text: &str) -> Result<u8, Fault> {
+pub(crate) fn protocol(text: &str) -> Result<u8, Fault> {
     match text {
         "tcp" => Ok(6),
         "udp" => Ok(17),
@@ -471,7 +572,7 @@ fn protocol(text: &str) -> Result<u8, Fault> {
 }
 
 /// Reads `10.0.0.1` or `10.0.0.0/8`, and cuts the bits after the prefix.
-fn network(text: &str) -> Result<(IpAddr, u8), Fault> {
+pub(crate) fn network(text: &str) -> Result<(IpAddr, u8), Fault> {
     let wrong = || expected(text, "an address such as 10.0.0.1 or 10.0.0.0/8");
     if text == "any" || text == "default" {
         return Ok((Ipv4Addr::UNSPECIFIED.into(), 0));
@@ -552,6 +653,7 @@ pub(crate) fn written(tests: &[Test]) -> String {
             Test::SourcePort(first, last) => of_ports("src", *first, *last),
             Test::DestinationPort(first, last) => of_ports("dst", *first, *last),
             Test::CodePoint(point) => format!("dscp {}", code_point(*point)),
+            Test::Acknowledgement(below) => format!("ack below {below} bytes"),
         };
         if !parts.contains(&part) {
             parts.push(part);
@@ -563,8 +665,12 @@ pub(crate) fn written(tests: &[Test]) -> String {
 }
 
 /// Whether a test asks only for an IP version, when another asks for some addresses of that
-/// version.
+/// version, or for TCP, when another asks for its acknowledgements.
 fn is_implied(test: &Test, tests: &[Test]) -> bool {
+    let is_short = |test: &Test| matches!(test, Test::Acknowledgement(_));
+    if *test == Test::Protocol(TCP) && tests.iter().any(is_short) {
+        return true;
+    }
     let Test::Source(all, 0) = test else {
         return false;
     };
@@ -611,6 +717,8 @@ pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
             let is_apart = match (one, other) {
                 (Test::Protocol(one), Test::Protocol(other)) => one != other,
                 (Test::CodePoint(one), Test::CodePoint(other)) => one != other,
+                (Test::Acknowledgement(_), Test::Protocol(number))
+                | (Test::Protocol(number), Test::Acknowledgement(_)) => *number != TCP,
                 (Test::SourcePort(a, b), Test::SourcePort(c, d))
                 | (Test::DestinationPort(a, b), Test::DestinationPort(c, d)) => b < c || d < a,
                 (Test::Source(one, a), Test::Source(other, b))
@@ -653,6 +761,7 @@ fn is_met(test: &Test, by: &Test) -> bool {
         | (Test::Destination(one, a), Test::Destination(other, b)) => {
             a <= b && !networks_apart(one, *a, other, *b)
         }
+        (Test::Protocol(number), Test::Acknowledgement(_)) => *number == TCP,
         _ => test == by,
     }
 }
@@ -772,6 +881,13 @@ mod tests {
                 vec!["dscp cs1 and src ::/0"],
             ),
             ("matchall", "ip", "flowid 1:1", vec!["src 0.0.0.0/0"]),
+            (
+                "u32",
+                "ip",
+                "match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 \
+                 match u8 0x10 0xff at 33 flowid 1:10",
+                vec!["ack below 64 bytes and src 0.0.0.0/0"],
+            ),
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
             assert_eq!(rules(kind, protocol, words), Ok(expected), "{kind} {words}");
@@ -787,6 +903,12 @@ mod tests {
                 "u32",
                 "ip",
                 "match u8 0x10 0xff at 33 flowid 1:1",
+                "without the other half",
+            ),
+            (
+                "u32",
+                "ip",
+                "match u16 0x0000 0xffc1 at 2 flowid 1:1",
                 "no counterpart",
             ),
             (

@@ -10,8 +10,10 @@ mod commands;
 mod faults;
 mod filters;
 mod leaf;
+mod marks;
 mod noted;
 mod remarks;
+mod routeros;
 mod script;
 mod tree;
 mod uci;
@@ -20,6 +22,7 @@ mod units;
 use std::collections::HashMap;
 
 use commands::{Device, Setup};
+use marks::Marks;
 use noted::Noted;
 use roundelay::Fault;
 use script::Ran;
@@ -100,18 +103,24 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         let found = format!("a script of {} MB; ", text.len() >> 20);
         return Err(Fault::wanted(format!("at most {} MB", LONGEST >> 20)).behind(found));
     }
-    let mut of_sqm = None;
+    let mut configured = None;
     if uci::is_one(text) {
-        of_sqm = Some(uci::translated(text)?);
+        configured = Some(uci::translated(text)?);
+    } else if routeros::is_one(text) {
+        configured = Some(routeros::translated(text)?);
     }
-    let script = of_sqm.as_ref().map_or(text, |sqm| sqm.script.as_str());
+    let script = match &configured {
+        Some(translated) => &translated.script,
+        None => text,
+    };
     let Ran {
         calls,
+        markings,
         mut remarks,
         lost_classes,
     } = script::run(script, &settings.variables)?;
-    if let Some(sqm) = of_sqm.as_mut() {
-        remarks.append(&mut sqm.remarks);
+    if let Some(translated) = &mut configured {
+        remarks.append(&mut translated.remarks);
     }
     let setup = commands::set_up(&calls).map_err(|fault| match remarks.first() {
         // What was left out may be just what the command needs.
@@ -128,7 +137,8 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
             Fault::wanted(expected).behind(format_args!("{name} has no qdisc at its root; "))
         );
     };
-    let mut planted = tree::plant(name, device, root, !lost_classes)?;
+    let marks = Marks::read(&markings, name);
+    let mut planted = tree::plant(name, device, root, !lost_classes, &marks)?;
     let notes = &mut planted.notes;
     let of_commands = setup.remarks.iter().chain(&device.remarks).cloned();
     for (line, text) in remarks.into_iter().chain(of_commands) {

@@ -11,10 +11,12 @@ use roundelay::Fault;
 
 use crate::commands::{Class, Device, Filter, Handle, Parent, Qdisc};
 use crate::faults::at_line;
-use crate::filters::{self, Tests};
+use crate::filters::{self, Rule, Test, Tests};
 use crate::leaf::{Leaf, leaf};
+use crate::marks::{Marks, Sets};
 use crate::noted::Noted;
 use crate::remarks;
+use crate::units::whole;
 
 pub(crate) use write::written;
 
@@ -102,11 +104,13 @@ pub(crate) fn plant(
     device: &Device,
     root: &Qdisc,
     is_whole: bool,
+    marks: &Marks,
 ) -> Result<Planted, Fault> {
     let mut planter = Planter {
         name,
         device,
         is_whole,
+        marks,
         planted: Vec::new(),
         tried: vec![false; device.filters.len()],
         nodes: Vec::new(),
@@ -114,6 +118,8 @@ pub(crate) fn plant(
         notes: Vec::new(),
         fault: None,
         followed: 0,
+        short: device.filters.iter().find_map(short_of),
+        classified: Vec::new(),
     };
     // Which packets go to which leaf, by the filters on the way.
     let mut choice = planter.root(root);
@@ -121,6 +127,7 @@ pub(crate) fn plant(
     planter.assign(&mut choice);
     // What is in the script and not in the tree.
     planter.note_lost();
+    planter.note_marks();
     remarks::of_device(name, device, &mut planter.notes);
     match planter.fault {
         Some(fault) => Err(fault),
@@ -144,6 +151,7 @@ struct Planter<'a> {
     name: &'a str,
     device: &'a Device,
     is_whole: bool,
+    marks: &'a Marks,
     /// The qdiscs that are in the tree or passed over, by where they hang.
     planted: Vec<Parent>,
     /// Filters that a packet can reach.
@@ -156,6 +164,10 @@ struct Planter<'a> {
     fault: Option<Fault>,
     /// How many filters we have followed so far.
     followed: usize,
+    /// Below how many bytes acknowledgements are short.
+    short: Option<u32>,
+    /// Lines of packet filters' rules that choose a class of the tree.
+    classified: Vec<usize>,
 }
 
 impl<'a> Planter<'a> {
@@ -651,7 +663,7 @@ impl<'a> Planter<'a> {
             }
             let choice = of(band);
             for point in points.into_iter().rev() {
-                let tests = vec![filters::Test::CodePoint(point), filters::every(true)];
+                let tests = vec![Test::CodePoint(point), filters::every(true)];
                 otherwise = before(otherwise, &[tests], &choice);
             }
         }
@@ -659,7 +671,7 @@ impl<'a> Planter<'a> {
         let of_filters = choice.rules.len() - otherwise.rules.len();
         let mut has_ef = false;
         for (tests, _) in &choice.rules[..of_filters] {
-            has_ef |= tests.contains(&filters::Test::CodePoint(46));
+            has_ef |= tests.contains(&Test::CodePoint(46));
         }
         if let Some(text) = priomap::remark(&bands.priomap, has_ef) {
             self.note(qdisc.line, &slot.name, text);
@@ -682,7 +694,22 @@ impl<'a> Planter<'a> {
         if !qdisc.has_handle() {
             parents.retain(|parent| *parent == Parent::Root);
         }
-        self.follow(&parents, top, leaves, otherwise, 0)
+        let mut choice = self.follow(&parents, top, leaves, otherwise, 0);
+        // What a packet filter has chosen comes before all filters.
+        let marks = self.marks;
+        for rule in marks.rules.iter().rev() {
+            let Sets::Class(class) = &rule.sets else {
+                continue;
+            };
+            let target = Handle::below(class, top.major)
+                .filter(|id| id.major == top.major)
+                .and_then(|id| leaves.get(&id));
+            if let Some(target) = target {
+                self.classified.push(rule.line);
+                choice = before(choice, &rule.alternatives, target);
+            }
+        }
+        choice
     }
 
     /// Follows the filters that hang here, in their order.
@@ -703,9 +730,10 @@ impl<'a> Planter<'a> {
             }
         }
         filters.sort_by_key(|filter| filter.priority);
+        let rules = self.rules_of(&filters, top);
         // Goes from the last to the first and puts each before the others.
         let mut choice = otherwise.clone();
-        for filter in filters.into_iter().rev() {
+        for (filter, rule) in rules.into_iter().rev() {
             self.followed += 1;
             if self.followed > MOST_FILTERS || choice.rules.len() > MOST_FILTERS {
                 let text = format!(
@@ -714,15 +742,10 @@ impl<'a> Planter<'a> {
                 self.note(filter.line, &top.to_string(), text);
                 break;
             }
-            let rule = match filters::read(filter) {
-                Ok(rule) => rule,
-                Err(why) => {
-                    let text = format!("this filter is left out: {why}");
-                    let node = top.to_string();
-                    self.note(filter.line, &node, text);
-                    continue;
-                }
-            };
+            if let Some(text) = self.other_length(&rule) {
+                self.note(filter.line, &top.to_string(), text);
+                continue;
+            }
             let Some(id) = Handle::below(&rule.class, top.major) else {
                 let text = format!("this filter is left out: `{}` is no class", rule.class);
                 self.note(filter.line, &top.to_string(), text);
@@ -749,6 +772,116 @@ impl<'a> Planter<'a> {
             choice = before(choice, &rule.alternatives, &target);
         }
         choice
+    }
+
+    /// Why a filter's acknowledgements cannot be told from those of another one.
+    fn other_length(&self, rule: &Rule) -> Option<String> {
+        let below = rule.short()?;
+        let known = self.short?;
+        (known != below).then(|| {
+            format!(
+                "this filter is left out: it is on acknowledgements below {below} bytes, another \
+                 one on those below {known}, and a tree has one length"
+            )
+        })
+    }
+
+    /// Filters as rules, in their order. Those on marks that follow each other have the order of the
+    /// packet filter's rules, because a packet has one mark, and several of these rules may match it.
+    fn rules_of(&mut self, filters: &[&'a Filter], top: Handle) -> Vec<(&'a Filter, Rule)> {
+        let mut all = Vec::new();
+        let mut rest = filters;
+        while let Some(first) = rest.first() {
+            let run = rest.iter().take_while(|filter| filter.kind == "fw").count();
+            let (filters, behind) = rest.split_at(run.max(1));
+            rest = behind;
+            if run > 0 {
+                self.add_marked(filters, top, &mut all);
+                continue;
+            }
+            match filters::read(first) {
+                Ok(mut rule) => {
+                    rule.alternatives = self.marks.with_code_points(rule.alternatives);
+                    all.push((*first, rule));
+                }
+                Err(why) => self.note_filter(first, top, &why),
+            }
+        }
+        all
+    }
+
+    fn note_filter(&mut self, filter: &Filter, top: Handle, why: &Fault) {
+        let text = format!("this filter is left out: {why}");
+        self.note(filter.line, &top.to_string(), text);
+    }
+
+    /// Adds the rules of filters on marks.
+    fn add_marked(
+        &mut self,
+        filters: &[&'a Filter],
+        top: Handle,
+        all: &mut Vec<(&'a Filter, Rule)>,
+    ) {
+        let marks = self.marks;
+        for filter in filters {
+            if !marks.rules.iter().any(|rule| is_of(filter, &rule.sets))
+                && let Err(why) = filters::read(filter)
+            {
+                self.note_filter(filter, top, &why);
+            }
+        }
+        for marked in &marks.rules {
+            let Some(filter) = filters.iter().find(|filter| is_of(filter, &marked.sets)) else {
+                continue;
+            };
+            match filters::marked(filter, &marked.alternatives) {
+                Ok(rule) => all.push((*filter, rule)),
+                Err(why) => self.note_filter(filter, top, &why),
+            }
+        }
+    }
+
+    /// Says which rules of a packet filter the tree lacks.
+    fn note_marks(&mut self) {
+        let marks = self.marks;
+        let mut asked = Vec::new();
+        let mut asks_marks = false;
+        for filter in &self.device.filters {
+            asks_marks |= filter.kind == "fw" || filter.words.iter().any(|word| word == "mark");
+            for tests in filters::read(filter)
+                .map(|rule| rule.alternatives)
+                .unwrap_or_default()
+            {
+                asked.extend(tests);
+            }
+        }
+        let mut found = Vec::new();
+        for rule in &marks.left_out {
+            if asks_marks || !rule.is_mark {
+                found.push((rule.line, rule.text.clone()));
+            }
+        }
+        for rule in &marks.rules {
+            match &rule.sets {
+                Sets::CodePoint(point) if !asked.contains(&Test::CodePoint(*point)) => found.push((
+                    rule.line,
+                    format!(
+                        "left out: the code point {point} that this rule writes; no filter asks \
+                         for it, and what goes by code points, as cake's tins, has those of the \
+                         capture"
+                    ),
+                )),
+                Sets::Class(class) if !self.classified.contains(&rule.line) => found.push((
+                    rule.line,
+                    format!("left out: the class {class} of this rule, which is not in the tree"),
+                )),
+                _ => {}
+            }
+        }
+        for (line, text) in found {
+            let node = None;
+            self.notes.push(Noted { line, node, text });
+        }
     }
 
     /// Gives the leaves their rules.
@@ -807,6 +940,24 @@ impl<'a> Planter<'a> {
         first.extend(then.into_iter().map(|(_, node)| node));
         self.nodes = first;
     }
+}
+
+/// Whether a filter on a mark matches packets of a rule.
+fn is_of(filter: &Filter, sets: &Sets) -> bool {
+    let Sets::Mark(mark) = sets else {
+        return false;
+    };
+    let handle = filter.handle.as_deref().unwrap_or_default();
+    let (value, mask) = handle.split_once('/').unwrap_or((handle, "0xffffffff"));
+    match (whole(value), whole(mask)) {
+        (Some(value), Some(mask)) => u64::from(*mark) & mask == value & mask,
+        _ => false,
+    }
+}
+
+/// Below how many bytes a filter asks for acknowledgements.
+fn short_of(filter: &Filter) -> Option<u32> {
+    filters::read(filter).ok()?.short()
 }
 
 /// Whether some packet would go elsewhere if each leaf's rules stood together, leaves in this order.

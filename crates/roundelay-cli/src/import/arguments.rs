@@ -11,8 +11,8 @@ use crate::outputs::Outputs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// Shell script with tc commands, these commands alone, or /etc/config/sqm of OpenWrt; it is
-    /// read and not run. - reads standard input
+    /// Shell script with tc commands, these commands alone, /etc/config/sqm of OpenWrt, or an export
+    /// of RouterOS; it is read and not run. - reads standard input
     #[arg(required_unless_present = "run")]
     pub(crate) script: Option<PathBuf>,
 

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from ._tables import ByName, Choice, Table, TopTable
 
 __all__ = [
+    "Access",
     "Apart",
     "Arrivals",
     "Awaited",
@@ -51,6 +52,7 @@ __all__ = [
     "Isp",
     "LeafSpine",
     "Lengths",
+    "Line",
     "Link",
     "LinkClass",
     "LinkLayer",
@@ -254,11 +256,35 @@ class LeafSpine(Table):
     host_delay: Time | None = None
 
 
+#: What kind of line there is between provider and modem.
+Line: TypeAlias = Literal["ethernet", "docsis", "dsl", "lte"]
+
+
+@dataclass(kw_only=True)
+class Access(Table):
+    """A home behind a line with deep queues: ``server``, ``isp``, ``modem``, ``router``, ``home``."""
+
+    template: Literal["access"] = field(default="access", init=False)
+    #: Rate of the line towards the home. Default: "100mbit".
+    down: Rate | None = None
+    #: Rate of the line away from the home. Default: "20mbit".
+    up: Rate | None = None
+    #: Delay between server and provider, one way. Default: "10ms".
+    delay: Time | None = None
+    #: What kind of line it is.
+    line: Line | None = None
+    #: What the queues at both ends of the line hold, in time at the line's rate: at least ten full packets.
+    #: Default: "250ms".
+    buffer: Time | None = None
+    #: Rate of the links in the home, and of the provider's network. Default: "1gbit".
+    lan: Rate | None = None
+
+
 #: Values of ``template``: a topology with its parameters.
-Template: TypeAlias = Dumbbell | ParkingLot | QfqFigure8 | Internet2 | Isp | FatTree | LeafSpine
+Template: TypeAlias = Dumbbell | ParkingLot | QfqFigure8 | Internet2 | Isp | FatTree | LeafSpine | Access
 
 
-_TEMPLATE = Choice("template", {"dumbbell": Dumbbell, "parking_lot": ParkingLot, "qfq_figure8": QfqFigure8, "internet2": Internet2, "isp": Isp, "fat_tree": FatTree, "leaf_spine": LeafSpine})
+_TEMPLATE = Choice("template", {"dumbbell": Dumbbell, "parking_lot": ParkingLot, "qfq_figure8": QfqFigure8, "internet2": Internet2, "isp": Isp, "fat_tree": FatTree, "leaf_spine": LeafSpine, "access": Access})
 
 
 #: Format of a file.

@@ -17,6 +17,7 @@ use crate::network::{LinkClass, LinkConfig, Network, NetworkError};
 use crate::random::generator;
 use crate::sources::draw;
 
+pub use access::Line;
 pub use internet2::Variant;
 
 // A new topology is a file, a scenario and a line here. The reader of scenarios, `--template`, the
@@ -30,6 +31,7 @@ topologies! {
     Isp = isp,
     FatTree = fat_tree,
     LeafSpine = leaf_spine,
+    Access = access,
 }
 
 /// A network and its hosts.

@@ -7,7 +7,7 @@ use roundelay::Fault;
 
 use crate::faults::at_line;
 use crate::script::budget::Budget;
-use crate::script::call::Call;
+use crate::script::call::{Call, Marking};
 use crate::script::expand::Values;
 use crate::script::names::Names;
 use crate::script::parse::Statement;
@@ -21,6 +21,8 @@ pub(super) const RECORD: &str = "give the tc commands as they are run instead (s
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     pub(crate) calls: Vec<Call>,
+    /// Commands that mark packets.
+    pub(crate) markings: Vec<Marking>,
     /// What was left out, with the lines.
     pub(crate) remarks: Vec<(usize, String)>,
     /// Whether tc commands were left out that may concern classes.

@@ -2,7 +2,7 @@
 
 use roundelay::Fault;
 
-use super::super::call::Call;
+use super::super::call::{Call, Marking};
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
@@ -120,7 +120,7 @@ impl Machine {
         }
         let start = unwrapped(&words);
         if !words.get(start).is_some_and(|word| is_tc(word)) {
-            self.other(simple, name, &words);
+            self.other(simple, name, &words, start);
             return Ok(if PREPARING.contains(&name) {
                 End::Done
             } else {
@@ -199,23 +199,30 @@ impl Machine {
     }
 
     /// Another program. Some say where packets go, and some run tc.
-    fn other(&mut self, simple: &Simple, name: &str, words: &[String]) {
+    ///
+    /// `start` is where the program stands, behind those that only run it.
+    fn other(&mut self, simple: &Simple, name: &str, words: &[String], start: usize) {
         let program = name.rsplit('/').next().unwrap_or_default();
-        let text = words.join(" ");
-        if ["iptables", "ip6tables", "nft", "ebtables", "ipset"].contains(&program) {
-            if text.contains("MARK") || text.contains("CLASSIFY") || text.contains("mark set") {
-                let text = format!(
-                    "left out: {program} marks packets, and marks are not in captures; give the \
-                     leaf a rule of headers (flows) in its place"
-                );
-                self.remark(simple.line, text);
-            }
-            if text.contains("DSCP") || text.contains("dscp set") {
-                let text = format!(
-                    "left out: {program} writes code points; a capture from before it has others"
-                );
-                self.remark(simple.line, text);
-            }
+        let own = words.get(start).map_or("", String::as_str);
+        let own = own.rsplit('/').next().unwrap_or_default();
+        // An interface that goes takes its qdiscs with it: scripts try qdiscs at one of their own.
+        if let ("ip", Some([object, verb, rest @ ..])) = (own, words.get(start + 1..))
+            && object == "link"
+            && "delete".starts_with(verb.as_str())
+            && let Some(device) = rest.iter().find(|word| *word != "dev")
+        {
+            let words = ["qdisc", "del", "dev", device, "root"].map(str::to_owned);
+            let line = simple.line;
+            self.ran.calls.push(Call {
+                line,
+                words: words.to_vec(),
+            });
+        }
+        if ["iptables", "ip6tables", "nft"].contains(&own) {
+            let mut words = words[start..].to_vec();
+            own.clone_into(&mut words[0]);
+            let line = simple.line;
+            self.ran.markings.push(Marking { line, words });
         }
         if ["source", "."].contains(&name) {
             let file = words.get(1).map_or("a file", String::as_str);

@@ -1,0 +1,55 @@
+//! Commands and configuration for the rates.
+
+use roundelay::Rate;
+use roundelay_sim::topologies::Line;
+
+use super::household::Way;
+
+/// The commands of a Linux router. Rates are down and up.
+pub(super) fn commands(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<String> {
+    let down = Way::Down.queue(down, line);
+    let up = Way::Up.queue(up, line);
+    vec![
+        format!("tc qdisc replace dev {device} root {up} nat dual-srchost"),
+        format!("ip link add ifb4{device} type ifb && ip link set ifb4{device} up"),
+        format!("tc qdisc add dev {device} handle ffff: ingress"),
+        format!(
+            "tc filter add dev {device} parent ffff: protocol all matchall action mirred egress \
+             redirect dev ifb4{device}"
+        ),
+        format!("tc qdisc replace dev ifb4{device} root {down} nat dual-dsthost"),
+    ]
+}
+
+/// A section of `/etc/config/sqm`. Rates are down and up.
+pub(super) fn sqm(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<String> {
+    let lengths = match line.keyword() {
+        "" => String::new(),
+        keyword => format!(" {keyword}"),
+    };
+    let mut lines = vec!["config queue".to_owned()];
+    for (name, value) in [
+        ("enabled", "1".to_owned()),
+        ("interface", device.to_owned()),
+        ("download", kilobits(down)),
+        ("upload", kilobits(up)),
+        ("qdisc", "cake".to_owned()),
+        ("script", "piece_of_cake.qos".to_owned()),
+        // cake's own keyword for the line is a word of its options.
+        ("linklayer", "none".to_owned()),
+        ("qdisc_advanced", "1".to_owned()),
+        ("qdisc_really_really_advanced", "1".to_owned()),
+        ("iqdisc_opts", format!("nat dual-dsthost ingress{lengths}")),
+        (
+            "eqdisc_opts",
+            format!("nat dual-srchost ack-filter{lengths}"),
+        ),
+    ] {
+        lines.push(format!("\toption {name} '{value}'"));
+    }
+    lines
+}
+
+fn kilobits(rate: Rate) -> String {
+    (rate.bits_per_second() / 1000).to_string()
+}

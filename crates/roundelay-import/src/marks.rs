@@ -1,0 +1,806 @@
+//! Marks: what rules of iptables and nft set on packets, as the headers that they ask for.
+//!
+//! Marks are not in packets, so a filter on one (`fw`, `u32 match mark`) becomes a rule of a tree only
+//! if the rules that set this mark ask for headers: addresses, ports, protocols, code points, small
+//! acknowledgements. A rule that asks for something else is a reserve.
+
+use std::collections::BTreeMap;
+
+use roundelay::Fault;
+
+use crate::filters::{self, Test, Tests};
+use crate::script::Marking;
+use crate::units::whole;
+
+/// What a rule does with its packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Sets {
+    /// The mark.
+    Mark(u32),
+    /// The code point.
+    CodePoint(u8),
+    /// The class, as `CLASSIFY` and nft's `meta priority` name it.
+    Class(String),
+}
+
+/// A rule that sets something, for packets that meet one of the alternatives.
+#[derive(Debug, Clone)]
+pub(crate) struct Marked {
+    pub(crate) line: usize,
+    pub(crate) sets: Sets,
+    pub(crate) alternatives: Vec<Tests>,
+}
+
+/// A rule that no tree can have.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftOut {
+    pub(crate) line: usize,
+    pub(crate) text: String,
+    /// It sets a mark, which has no effect on queues unless a filter asks for marks.
+    pub(crate) is_mark: bool,
+}
+
+/// All rules of a script, the one that decides first coming first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Marks {
+    pub(crate) rules: Vec<Marked>,
+    /// Rules that no tree can have.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+impl Marks {
+    /// Reads the rules for packets that leave by this interface. An ifb has packets before the packet
+    /// filter sees them.
+    pub(crate) fn read(calls: &[Marking], device: &str) -> Self {
+        let mut marks = Self::default();
+        if device.starts_with("ifb") {
+            return marks;
+        }
+        let mut chains = Chains::default();
+        for call in calls {
+            let program = call.words.first().map_or("", String::as_str);
+            let words = &call.words[1..];
+            let read = match program {
+                "nft" => of_nft(words),
+                program => of_iptables(words, program == "iptables", device),
+            };
+            match read {
+                Ok(None) => {}
+                Ok(Some(step)) => chains.add(program, call.line, step),
+                Err(why) => {
+                    let text = format!("this rule of {program} is left out: {why}");
+                    let words = call.words.join(" ");
+                    let is_mark = words.contains("MARK") || words.contains("mark set");
+                    marks.left_out.push(LeftOut {
+                        line: call.line,
+                        text,
+                        is_mark,
+                    });
+                }
+            }
+        }
+        marks.rules = chains.in_order();
+        marks
+    }
+
+    /// The alternatives of a filter, with those for packets to which a rule gives the code point
+    /// that the filter asks for.
+    pub(crate) fn with_code_points(&self, alternatives: Vec<Tests>) -> Vec<Tests> {
+        let mut all = Vec::new();
+        for tests in alternatives {
+            for rule in &self.rules {
+                let Sets::CodePoint(point) = rule.sets else {
+                    continue;
+                };
+                if !tests.contains(&Test::CodePoint(point)) {
+                    continue;
+                }
+                for marked in &rule.alternatives {
+                    let mut both = marked.clone();
+                    let others = tests_without(&tests, point);
+                    if filters::overlap(marked, &others) {
+                        both.extend(others);
+                        all.push(both);
+                    }
+                }
+            }
+            all.push(tests);
+        }
+        all
+    }
+}
+
+fn tests_without(tests: &[Test], point: u8) -> Tests {
+    let mut left = tests.to_vec();
+    left.retain(|test| *test != Test::CodePoint(point));
+    left
+}
+
+/// A rule as it was read.
+#[derive(Debug, Clone)]
+struct Step {
+    chain: String,
+    does: Does,
+    alternatives: Vec<Tests>,
+    only_unmarked: bool,
+    /// It was inserted before the others.
+    goes_first: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Does {
+    Sets(Sets),
+    /// It goes on with the rules of another chain.
+    Jumps(String),
+}
+
+/// The chains that the kernel itself runs, in its order.
+const BASE: [&str; 5] = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
+
+/// The rules of all chains, by program and chain.
+#[derive(Default)]
+struct Chains {
+    rules: BTreeMap<(String, String), Vec<(usize, Step)>>,
+}
+
+impl Chains {
+    fn add(&mut self, program: &str, line: usize, step: Step) {
+        let key = (program.to_owned(), step.chain.clone());
+        let rules = self.rules.entry(key).or_default();
+        if step.goes_first {
+            rules.insert(0, (line, step));
+        } else {
+            rules.push((line, step));
+        }
+    }
+
+    /// All rules that packets reach, the one that decides first coming first. The last rule that
+    /// matches decides, because a later one sets the mark anew, unless it asks for packets without a
+    /// mark.
+    fn in_order(&self) -> Vec<Marked> {
+        let mut all = Vec::new();
+        for program in ["iptables", "ip6tables"] {
+            for chain in BASE {
+                self.follow(program, chain, &mut all);
+            }
+        }
+        // The chains of nft have names of their own, and which hook they hang at is not read.
+        for (program, chain) in self.rules.keys() {
+            if program == "nft" {
+                self.follow(program, chain, &mut all);
+            }
+        }
+        all
+    }
+
+    fn follow(&self, program: &str, chain: &str, all: &mut Vec<Marked>) {
+        let key = (program.to_owned(), chain.to_owned());
+        for (line, step) in self.rules.get(&key).into_iter().flatten() {
+            let mut found = Vec::new();
+            match &step.does {
+                Does::Sets(sets) => found.push(Marked {
+                    line: *line,
+                    sets: sets.clone(),
+                    alternatives: step.alternatives.clone(),
+                }),
+                Does::Jumps(chain) => {
+                    let key = (program.to_owned(), chain.clone());
+                    for (line, inner) in self.rules.get(&key).into_iter().flatten() {
+                        if let Does::Sets(sets) = &inner.does {
+                            found.insert(
+                                0,
+                                Marked {
+                                    line: *line,
+                                    sets: sets.clone(),
+                                    alternatives: both(&step.alternatives, &inner.alternatives),
+                                },
+                            );
+                        }
+                    }
+                }
+            }
+            if step.only_unmarked {
+                all.extend(found);
+            } else {
+                all.splice(0..0, found);
+            }
+        }
+    }
+}
+
+/// Packets that meet an alternative of each.
+fn both(outer: &[Tests], inner: &[Tests]) -> Vec<Tests> {
+    let mut all = Vec::new();
+    for left in outer {
+        for right in inner {
+            if filters::overlap(left, right) {
+                let mut tests = left.clone();
+                for test in right {
+                    if !tests.contains(test) {
+                        tests.push(test.clone());
+                    }
+                }
+                all.push(tests);
+            }
+        }
+    }
+    all
+}
+
+/// Groups of tests, of which one in each must hold.
+#[derive(Default)]
+struct Asked {
+    groups: Vec<Vec<Test>>,
+}
+
+impl Asked {
+    fn one(&mut self, test: Test) {
+        self.groups.push(vec![test]);
+    }
+
+    fn alternatives(&self, version: Option<bool>) -> Result<Vec<Tests>, Fault> {
+        const MOST: usize = 256;
+        let mut has_address = false;
+        for test in self.groups.iter().flatten() {
+            has_address |= matches!(test, Test::Source(..) | Test::Destination(..));
+        }
+        let mut groups = self.groups.clone();
+        match version {
+            Some(is_ipv4) if !has_address => groups.push(vec![filters::every(is_ipv4)]),
+            // Of either version, and nothing else is asked: every packet.
+            None if groups.is_empty() => {
+                groups.push(vec![filters::every(true), filters::every(false)]);
+            }
+            _ => {}
+        }
+        let mut all: Vec<Tests> = vec![Vec::new()];
+        for group in &groups {
+            let mut longer = Vec::new();
+            for tests in &all {
+                for test in group {
+                    let mut tests = tests.clone();
+                    tests.push(test.clone());
+                    longer.push(tests);
+                }
+            }
+            all = longer;
+            if all.len() > MOST {
+                return Err(format!("it would be more than {MOST} rules").into());
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A word that no tree has.
+fn unknown(text: &str) -> Fault {
+    Fault::new(format!("`{text}` has no counterpart in a tree's rules")).with_given(text)
+}
+
+/// Reads `22,80,5000:5010`, or with `-` as in nft.
+fn ports(text: &str, of: fn(u16, u16) -> Test) -> Result<Vec<Test>, Fault> {
+    let mut tests = Vec::new();
+    for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once([':', '-']).unwrap_or((part, part));
+        let first = if first.is_empty() { "0" } else { first };
+        let last = if last.is_empty() { "65535" } else { last };
+        match (first.parse(), last.parse()) {
+            (Ok(first), Ok(last)) if first <= last => tests.push(of(first, last)),
+            _ => return Err(unknown(part)),
+        }
+    }
+    if tests.is_empty() {
+        return Err(unknown(text));
+    }
+    Ok(tests)
+}
+
+fn networks(text: &str, is_source: bool) -> Result<Vec<Test>, Fault> {
+    let mut tests = Vec::new();
+    for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let (address, prefix) = filters::network(part)?;
+        tests.push(match is_source {
+            true => Test::Source(address, prefix),
+            false => Test::Destination(address, prefix),
+        });
+    }
+    if tests.is_empty() {
+        return Err(unknown(text));
+    }
+    Ok(tests)
+}
+
+/// Reads `46`, `0x2e`, `EF`, `CS1` or `AF41`.
+fn code_point(text: &str) -> Result<u8, Fault> {
+    if let Some(number) = whole(text).filter(|number| *number < 64) {
+        return Ok(number as u8);
+    }
+    let name = text.to_ascii_lowercase();
+    match name.as_str() {
+        "ef" => return Ok(46),
+        "be" | "df" => return Ok(0),
+        "le" => return Ok(1),
+        "va" | "voice-admit" => return Ok(44),
+        _ => {}
+    }
+    if let Some(Ok(class @ 0..=7)) = name.strip_prefix("cs").map(str::parse::<u8>) {
+        return Ok(8 * class);
+    }
+    if let Some(Ok(both @ 11..=43)) = name.strip_prefix("af").map(str::parse::<u8>)
+        && (1..=3).contains(&(both % 10))
+    {
+        return Ok(8 * (both / 10) + 2 * (both % 10));
+    }
+    Err(unknown(text))
+}
+
+/// A mark under a mask that has all its bits: `0x10`, `0x10/0xff`.
+fn mark(text: &str) -> Result<u32, Fault> {
+    let (value, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));
+    match (whole(value), whole(mask)) {
+        (Some(value), Some(mask)) if value & !mask == 0 => {
+            u32::try_from(value).map_err(|_| unknown(text))
+        }
+        _ => Err(unknown(text)),
+    }
+}
+
+/// Reads a rule of iptables or ip6tables. None if it sets nothing.
+fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<Step>, Fault> {
+    const TARGETS: [&str; 5] = ["MARK", "DSCP", "TOS", "CLASSIFY", "CONNMARK"];
+    let Some(target) = target_of(words) else {
+        return Ok(None);
+    };
+    // Chains of one's own have other names than the targets that set nothing.
+    let is_jump = !target.chars().all(|letter| letter.is_ascii_uppercase());
+    if !TARGETS.contains(&target) && !is_jump {
+        return Ok(None);
+    }
+    let mut asked = Asked::default();
+    let mut sets = None;
+    let mut only_unmarked = false;
+    let mut goes_first = false;
+    let mut below = None;
+    let mut is_ack = false;
+    let mut chain = String::new();
+    let mut words = words.iter().map(String::as_str).peekable();
+    while let Some(word) = words.next() {
+        match word {
+            "-t" | "--table" => {
+                after(&mut words, word)?;
+            }
+            "-A" | "--append" | "-I" | "--insert" => {
+                goes_first = ["-I", "--insert"].contains(&word);
+                after(&mut words, word)?.clone_into(&mut chain);
+            }
+            "-m" | "--match" => {
+                let name = after(&mut words, word)?;
+                let known = [
+                    "tcp",
+                    "udp",
+                    "multiport",
+                    "dscp",
+                    "mark",
+                    "length",
+                    "comment",
+                    "tos",
+                ];
+                if !known.contains(&name) {
+                    return Err(unknown(&format!("-m {name}")));
+                }
+            }
+            "--comment" => {
+                after(&mut words, word)?;
+            }
+            "-w" | "--wait" => {
+                words.next_if(|word| word.parse::<u32>().is_ok());
+            }
+            // What comes in by this interface does not leave by it.
+            "-i" | "--in-interface" if words.peek() == Some(&device) => return Ok(None),
+            "-o" | "--out-interface" => {
+                let name = after(&mut words, word)?;
+                let fits = name == device
+                    || name
+                        .strip_suffix('+')
+                        .is_some_and(|start| device.starts_with(start));
+                if !fits {
+                    return Ok(None);
+                }
+            }
+            "-p" | "--protocol" => {
+                asked.one(Test::Protocol(filters::protocol(after(&mut words, word)?)?))
+            }
+            "-s" | "--source" | "--src" => {
+                asked.groups.push(networks(after(&mut words, word)?, true)?)
+            }
+            "-d" | "--destination" | "--dst" => asked
+                .groups
+                .push(networks(after(&mut words, word)?, false)?),
+            "--sport" | "--sports" | "--source-port" | "--source-ports" => {
+                asked
+                    .groups
+                    .push(ports(after(&mut words, word)?, Test::SourcePort)?);
+            }
+            "--dport" | "--dports" | "--destination-port" | "--destination-ports" => {
+                asked
+                    .groups
+                    .push(ports(after(&mut words, word)?, Test::DestinationPort)?);
+            }
+            "--dscp" | "--dscp-class" => {
+                asked.one(Test::CodePoint(code_point(after(&mut words, word)?)?))
+            }
+            "--mark" => {
+                let asked = after(&mut words, word)?;
+                if mark(asked.split('/').next().unwrap_or_default())? != 0 {
+                    return Err(unknown(&format!("--mark {asked}")));
+                }
+                only_unmarked = true;
+            }
+            "--tcp-flags" => {
+                let mask = after(&mut words, word)?;
+                let flags = after(&mut words, word)?;
+                if flags != "ACK" || !mask.contains("ACK") {
+                    return Err(unknown(&format!("--tcp-flags {mask} {flags}")));
+                }
+                is_ack = true;
+            }
+            "--length" => {
+                let range = after(&mut words, word)?;
+                let (first, last) = range.split_once(':').unwrap_or((range, range));
+                let first = if first.is_empty() { "0" } else { first };
+                match (first.parse::<u32>(), last.parse::<u32>()) {
+                    // No segment is shorter than its headers.
+                    (Ok(0..=40), Ok(last)) if (40..256).contains(&last) => below = Some(last + 1),
+                    _ => return Err(unknown(&format!("--length {range}"))),
+                }
+            }
+            "--ports" => {
+                let text = after(&mut words, word)?;
+                let mut either = ports(text, Test::SourcePort)?;
+                either.extend(ports(text, Test::DestinationPort)?);
+                asked.groups.push(either);
+            }
+            "-j" | "--jump" | "-g" | "--goto" => {
+                after(&mut words, word)?;
+            }
+            "--set-mark" | "--set-xmark" => {
+                sets = Some(Sets::Mark(mark(after(&mut words, word)?)?))
+            }
+            "--set-dscp" | "--set-dscp-class" => {
+                sets = Some(Sets::CodePoint(code_point(after(&mut words, word)?)?));
+            }
+            "--set-class" => sets = Some(Sets::Class(after(&mut words, word)?.to_owned())),
+            // The mark of a connection is that of its first packet, and a rule here goes by that
+            // packet.
+            "--save-mark" => return Ok(None),
+            other => return Err(unknown(other)),
+        }
+    }
+    match (below, is_ack) {
+        (Some(below), true) => asked.one(Test::Acknowledgement(below)),
+        (None, false) => {}
+        _ => return Err(unknown("a length or a flag alone")),
+    }
+    let does = match sets {
+        Some(sets) => Does::Sets(sets),
+        None if is_jump => Does::Jumps(target.to_owned()),
+        None => return Err(unknown(&format!("-j {target}"))),
+    };
+    Ok(Some(Step {
+        chain,
+        does,
+        alternatives: asked.alternatives(Some(is_ipv4))?,
+        only_unmarked,
+        goes_first,
+    }))
+}
+
+/// The word after an option of iptables.
+fn after<'a>(words: &mut impl Iterator<Item = &'a str>, word: &str) -> Result<&'a str, Fault> {
+    words.next().ok_or_else(|| unknown(word))
+}
+
+/// Where a rule that is added sends its packets.
+fn target_of(words: &[String]) -> Option<&str> {
+    let mut is_added = false;
+    let mut target = None;
+    for pair in words.windows(2) {
+        match pair[0].as_str() {
+            "-A" | "--append" | "-I" | "--insert" => is_added = true,
+            "-j" | "--jump" | "-g" | "--goto" => target = Some(pair[1].as_str()),
+            _ => {}
+        }
+    }
+    target.filter(|_| is_added)
+}
+
+/// Reads `nft add rule [FAMILY] TABLE CHAIN ..`. None if it sets nothing.
+fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
+    // The shell may pass a rule as one word.
+    let text = words.join(" ");
+    let text = text
+        .replace(['{', '}'], " ")
+        .replace(" , ", ",")
+        .replace(", ", ",");
+    let mut words = Vec::from_iter(text.split_whitespace());
+    let goes_first = match words[..] {
+        ["add", "rule", ..] => false,
+        ["insert", "rule", ..] => true,
+        _ => return Ok(None),
+    };
+    words.drain(..2);
+    let mut version = None;
+    match words.first() {
+        Some(&"ip") => version = Some(true),
+        Some(&"ip6") => version = Some(false),
+        _ => {}
+    }
+    let has_family = ["ip", "ip6", "inet", "bridge", "netdev", "arp"];
+    let skipped = if words.first().is_some_and(|word| has_family.contains(word)) {
+        3
+    } else {
+        2
+    };
+    let chain = Vec::from_iter(words.drain(..skipped.min(words.len()))).join(" ");
+    let text = format!(" {} ", words.join(" "));
+    let writes = [" mark set ", " dscp set ", " meta priority set "];
+    if !writes.iter().any(|part| text.contains(part)) {
+        return Ok(None);
+    }
+    let mut asked = Asked::default();
+    let mut sets = None;
+    let mut only_unmarked = false;
+    let mut at = 0;
+    while at < words.len() {
+        let rest = &words[at..];
+        let used = match rest {
+            ["counter" | "accept" | "return", ..] => 1,
+            ["packets" | "bytes", _, ..] => 2,
+            ["comment", ..] => rest.len(),
+            ["meta", "mark", "set", value, ..] => {
+                sets = Some(Sets::Mark(mark(value)?));
+                4
+            }
+            ["mark", "set", value, ..] => {
+                sets = Some(Sets::Mark(mark(value)?));
+                3
+            }
+            ["ct", "mark", "set", "mark" | "meta", ..] => rest.len().min(5),
+            ["ip" | "ip6", "dscp", "set", value, ..] => {
+                sets = Some(Sets::CodePoint(code_point(value)?));
+                4
+            }
+            ["meta", "priority", "set", value, ..] => {
+                sets = Some(Sets::Class((*value).to_owned()));
+                4
+            }
+            ["meta", "mark", "0" | "0x0" | "0x00000000", ..] => {
+                only_unmarked = true;
+                3
+            }
+            ["ip" | "ip6", "dscp", value, ..] => {
+                let mut points = Vec::new();
+                for part in value.split(',') {
+                    points.push(Test::CodePoint(code_point(part)?));
+                }
+                asked.groups.push(points);
+                3
+            }
+            ["meta", "l4proto", value, ..]
+            | ["ip", "protocol", value, ..]
+            | ["ip6", "nexthdr", value, ..] => {
+                let mut protocols = Vec::new();
+                for part in value.split(',') {
+                    protocols.push(Test::Protocol(filters::protocol(part)?));
+                }
+                asked.groups.push(protocols);
+                3
+            }
+            ["tcp" | "udp" | "th", "sport", value, ..] => {
+                of_transport(&mut asked, rest[0])?;
+                asked.groups.push(ports(value, Test::SourcePort)?);
+                3
+            }
+            ["tcp" | "udp" | "th", "dport", value, ..] => {
+                of_transport(&mut asked, rest[0])?;
+                asked.groups.push(ports(value, Test::DestinationPort)?);
+                3
+            }
+            ["ip" | "ip6", end @ ("saddr" | "daddr"), value, ..] => {
+                asked.groups.push(networks(value, *end == "saddr")?);
+                3
+            }
+            [word, ..] => return Err(unknown(word)),
+            [] => break,
+        };
+        at += used;
+    }
+    let Some(sets) = sets else {
+        return Ok(None);
+    };
+    Ok(Some(Step {
+        chain,
+        does: Does::Sets(sets),
+        alternatives: asked.alternatives(version)?,
+        only_unmarked,
+        goes_first,
+    }))
+}
+
+/// The protocol before a port of nft.
+fn of_transport(asked: &mut Asked, word: &str) -> Result<(), Fault> {
+    if word != "th" {
+        asked.one(Test::Protocol(filters::protocol(word)?));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(lines: &[&str]) -> (Vec<(Sets, Vec<String>)>, Vec<String>) {
+        let mut calls = Vec::new();
+        for (number, line) in (1..).zip(lines) {
+            calls.push(Marking {
+                line: number,
+                words: line.split_whitespace().map(str::to_owned).collect(),
+            });
+        }
+        let marks = Marks::read(&calls, "eth0");
+        let mut rules = Vec::new();
+        for rule in marks.rules {
+            let written = rule
+                .alternatives
+                .iter()
+                .map(|tests| filters::written(tests));
+            rules.push((rule.sets, written.collect()));
+        }
+        let remarks = marks.left_out.into_iter().map(|rule| rule.text).collect();
+        (rules, remarks)
+    }
+
+    fn only(line: &str) -> (Sets, Vec<String>) {
+        let (mut rules, remarks) = rules(&[line]);
+        assert!(remarks.is_empty(), "{line}: {remarks:?}");
+        assert_eq!(rules.len(), 1, "{line}");
+        rules.remove(0)
+    }
+
+    #[test]
+    fn rules_of_iptables_ask_for_headers() {
+        for (line, sets, expected) in [
+            (
+                "iptables -t mangle -A POSTROUTING -o eth0 -p udp --dport 53 -j MARK --set-mark 0x10",
+                Sets::Mark(16),
+                vec!["udp and dst port 53 and src 0.0.0.0/0"],
+            ),
+            (
+                "iptables -t mangle -A FORWARD -p tcp -m multiport --dports 80,443 -j MARK --set-xmark 2/0xff",
+                Sets::Mark(2),
+                vec![
+                    "tcp and dst port 80 and src 0.0.0.0/0",
+                    "tcp and dst port 443 and src 0.0.0.0/0",
+                ],
+            ),
+            (
+                "ip6tables -t mangle -A POSTROUTING -p udp --sport 3478:3481 -j DSCP --set-dscp-class EF",
+                Sets::CodePoint(46),
+                vec!["udp and src portrange 3478-3481 and src ::/0"],
+            ),
+            (
+                "iptables -t mangle -A POSTROUTING -d 10.0.0.0/8 -j CLASSIFY --set-class 1:20",
+                Sets::Class("1:20".to_owned()),
+                vec!["dst 10.0.0.0/8"],
+            ),
+            (
+                "iptables -t mangle -A POSTROUTING -p tcp -m tcp --tcp-flags SYN,RST,ACK ACK -m length --length :64 -j MARK --set-mark 1",
+                Sets::Mark(1),
+                vec!["ack below 65 bytes and src 0.0.0.0/0"],
+            ),
+        ] {
+            let (found, written) = only(line);
+            assert_eq!(
+                (found, written),
+                (
+                    sets,
+                    expected.iter().map(|text| (*text).to_owned()).collect()
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn rules_of_nft_ask_for_headers() {
+        for (line, sets, expected) in [
+            (
+                "nft add rule inet fw post udp dport 53 counter meta mark set 0x10",
+                Sets::Mark(16),
+                vec!["udp and dst port 53"],
+            ),
+            (
+                "nft add rule ip mangle post tcp dport { 80, 443 } ip dscp set cs1",
+                Sets::CodePoint(8),
+                vec![
+                    "tcp and dst port 80 and src 0.0.0.0/0",
+                    "tcp and dst port 443 and src 0.0.0.0/0",
+                ],
+            ),
+            (
+                "nft add rule inet fw post ip daddr 10.1.0.0/16 meta priority set 1:10 accept",
+                Sets::Class("1:10".to_owned()),
+                vec!["dst 10.1.0.0/16"],
+            ),
+        ] {
+            let (found, written) = only(line);
+            assert_eq!(
+                (found, written),
+                (
+                    sets,
+                    expected.iter().map(|text| (*text).to_owned()).collect()
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_header_is_told() {
+        for (line, part) in [
+            (
+                "iptables -A FORWARD -m conntrack --ctstate NEW -j MARK --set-mark 1",
+                "-m conntrack",
+            ),
+            ("iptables -A FORWARD ! -p udp -j MARK --set-mark 1", "`!`"),
+            (
+                "iptables -A FORWARD -j CONNMARK --restore-mark",
+                "--restore-mark",
+            ),
+            (
+                "nft add rule inet fw post ct bytes > 1000 meta mark set 3",
+                "`ct`",
+            ),
+        ] {
+            let (rules, remarks) = rules(&[line]);
+            assert!(rules.is_empty() && remarks.len() == 1, "{line}");
+            assert!(remarks[0].contains(part), "{remarks:?}");
+        }
+        let (rules, remarks) = rules(&["iptables -A FORWARD -p udp -j ACCEPT", "nft list ruleset"]);
+        assert!(rules.is_empty() && remarks.is_empty());
+        let (rules, _) = self::rules(&["iptables -A FORWARD -o eth1 -j MARK --set-mark 1"]);
+        assert!(rules.is_empty(), "of another interface");
+    }
+
+    #[test]
+    fn the_last_rule_that_matches_decides_unless_it_asks_for_none() {
+        let order =
+            |lines: &[&str]| Vec::from_iter(rules(lines).0.into_iter().map(|(sets, _)| sets));
+        let rule = |mark: u32, more: &str| {
+            format!("iptables -A FORWARD -p udp {more} -j MARK --set-mark {mark}")
+        };
+        let lines = [rule(1, ""), rule(2, "")];
+        let lines = Vec::from_iter(lines.iter().map(String::as_str));
+        assert_eq!(order(&lines), [Sets::Mark(2), Sets::Mark(1)]);
+        let lines = [rule(1, "-m mark --mark 0"), rule(2, "-m mark --mark 0")];
+        let lines = Vec::from_iter(lines.iter().map(String::as_str));
+        assert_eq!(order(&lines), [Sets::Mark(1), Sets::Mark(2)]);
+    }
+
+    /// The shape of SQM's simple.qos.
+    #[test]
+    fn chains_of_ones_own_are_followed_from_where_they_are_entered() {
+        let (rules, remarks) = rules(&[
+            "iptables -w 1 -t mangle -N QOS_MARK_eth0",
+            "iptables -w 1 -t mangle -A QOS_MARK_eth0 -j MARK --set-mark 0x2/0xff",
+            "iptables -w 1 -t mangle -A QOS_MARK_eth0 -m dscp --dscp-class CS1 -j MARK --set-mark 3/0xff",
+            "iptables -w 1 -t mangle -A POSTROUTING -o eth0 -m mark --mark 0/0xff -g QOS_MARK_eth0",
+            "iptables -w 1 -t mangle -A PREROUTING -i eth0 -m dscp ! --dscp 0 -j DSCP --set-dscp 0",
+            "iptables -w 1 -t mangle -A OUTPUT -p udp -m multiport --ports 123,53 -j MARK --set-mark 1",
+            "iptables -A OTHER -p udp -j MARK --set-mark 9",
+        ]);
+        assert!(remarks.is_empty(), "{remarks:?}");
+        let sets = Vec::from_iter(rules.iter().map(|(sets, _)| sets.clone()));
+        assert_eq!(sets, [Sets::Mark(1), Sets::Mark(3), Sets::Mark(2)]);
+        assert_eq!(rules[0].1.len(), 4, "either port");
+        assert_eq!(rules[1].1, ["src 0.0.0.0/0 and dscp cs1"]);
+    }
+}
