@@ -127,7 +127,10 @@ fn a_script_that_cannot_be_followed_is_run_and_recorded() {
         let output = run(&folder, is_plain, &words).expect("as before");
         let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let tree = all["tree"].as_str().expect("a tree");
-        assert!(tree.contains("cake bandwidth 90mbit besteffort"), "{tree}");
+        assert!(
+            tree.contains("cake linux bandwidth 90mbit besteffort"),
+            "{tree}"
+        );
         let recorded = all["recorded"].as_str().expect("commands");
         assert!(
             recorded.contains("\ntc qdisc add dev ifb0 root cake"),

@@ -216,7 +216,7 @@ fn advise_finds_rates_below_the_line_and_writes_them_down() {
         let file = File::new(&text(key));
         for (device, rate) in [("ifb4eth1", knees[0]), ("eth1", knees[1])] {
             let tree = roundelay(&["import", file.path(), "--dev", device]);
-            let bandwidth = format!("cake bandwidth {}kbit besteffort", rate / 1000);
+            let bandwidth = format!("cake linux bandwidth {}kbit besteffort", rate / 1000);
             assert!(
                 tree.contains(&bandwidth),
                 "{key} {device} {bandwidth}: {tree}"

@@ -78,9 +78,6 @@ const LEFT_OUT: [(&str, &str, &str); 27] = [
     ),
 ];
 
-/// Kinds for which the word `linux` turns on Linux's own rules.
-const WITH_RULES_OF_LINUX: [&str; 4] = ["fq_codel", "sfq", "codel", "choke"];
-
 /// Kinds that bring their own limit in Linux when a script sets none. The others take the
 /// interface's, much as a leaf without a limit takes the buffer's.
 const WITH_OWN_LIMIT: [&str; 7] = ["fq_codel", "fq_pie", "codel", "fq", "pie", "sfq", "cake"];
@@ -146,11 +143,12 @@ fn leaf_of(
 ) -> Result<Leaf, Fault> {
     let phrases = phrases(kind, words, &mut remarks)?;
     check(kind, &phrases)?;
-    let mut text = name.to_owned();
-    if WITH_RULES_OF_LINUX.contains(&kind) {
-        text += " linux";
-    }
-    text = joined(kind, text, &phrases, &mut remarks);
+    let with_rules_of_linux = format!("{name} linux");
+    let name_here = match with_rules_of_linux.parse::<QueueSpec>() {
+        Ok(_) => with_rules_of_linux,
+        Err(_) => name.to_owned(),
+    };
+    let mut text = joined(kind, name_here, &phrases, &mut remarks);
     if kind == "bfifo" && !text.contains(" limit ") {
         text += " limit 1514000";
         remarks.push(
@@ -356,12 +354,12 @@ mod tests {
             (
                 "cake",
                 "bandwidth 20Mbit besteffort dual-srchost nat overhead 22 mpu 64",
-                "cake bandwidth 20mbit besteffort dual-srchost nat overhead 22 mpu 64 limit 4194304b",
+                "cake linux bandwidth 20mbit besteffort dual-srchost nat overhead 22 mpu 64 limit 4194304b",
             ),
             (
                 "cake",
                 "bandwidth 1Mbit ack-filter no-split-gso",
-                "cake bandwidth 1mbit ack-filter limit 4194304b",
+                "cake linux bandwidth 1mbit ack-filter limit 4194304b",
             ),
             (
                 "tbf",
@@ -371,12 +369,12 @@ mod tests {
             (
                 "cake",
                 "bandwidth 90000kbit overhead 44 mpu 64 diffserv3 nat besteffort wash nat dual-dsthost ingress",
-                "cake bandwidth 90mbit overhead 44 mpu 64 besteffort wash nat dual-dsthost ingress limit 4500000b",
+                "cake linux bandwidth 90mbit overhead 44 mpu 64 besteffort wash nat dual-dsthost ingress limit 4500000b",
             ),
             (
                 "cake",
                 "bandwidth 18mbit autorate-ingress ack-filter bandwidth 20mbit overhead 44 overhead 18 metro rtt 20ms hosts flows",
-                "cake ack-filter bandwidth 20mbit overhead 18 rtt 20ms flows limit 4194304b",
+                "cake linux ack-filter bandwidth 20mbit overhead 18 rtt 20ms flows limit 4194304b",
             ),
             (
                 "fq_codel",

@@ -425,7 +425,7 @@ fn words_of_tc_are_known() {
     for (qdisc, text) in [
         (
             "cake bandwidth 1mbit diffserv via-ethernet",
-            "cake bandwidth 1mbit diffserv via-ethernet",
+            "cake linux bandwidth 1mbit diffserv via-ethernet",
         ),
         ("pfifo_fast", "discipline = \"priority\""),
         ("netem delay 1ms", "fifo limit 1000"),

@@ -159,7 +159,7 @@ fn recordings_of_real_scripts_are_their_trees() {
         (
             "recorded-piece_of_cake.sh",
             "eth0",
-            &["cake bandwidth 18mbit", "besteffort"],
+            &["cake linux bandwidth 18mbit", "besteffort"],
         ),
         (
             "recorded-wondershaper.sh",
@@ -243,7 +243,7 @@ fn queues_of_routeros_are_classes_of_htb() {
     assert_has(
         &up.tree,
         &[
-            "cake besteffort dual-srchost nat overhead 18 mpu 64",
+            "cake linux besteffort dual-srchost nat overhead 18 mpu 64",
             "rate = \"20mbit\"",
             "fq_codel linux limit 1000 target 10ms",
             "rate = \"5mbit\"\nceil = \"10mbit\"",

@@ -67,7 +67,7 @@ fn downloads_are_at_the_other_interface() {
     let up = imported("piece_of_cake.sh", Some("pppoe-wan"));
     assert!(
         up.tree
-            .contains("cake bandwidth 18mbit besteffort nat wash overhead 34 mpu 68"),
+            .contains("cake linux bandwidth 18mbit besteffort nat wash overhead 34 mpu 68"),
         "{}",
         up.tree
     );
@@ -80,7 +80,7 @@ fn downloads_are_at_the_other_interface() {
     let down = imported("piece_of_cake.sh", Some("ifb4pppoe-wan"));
     assert!(
         down.tree
-            .contains("cake bandwidth 95mbit besteffort ingress dual-dsthost nat"),
+            .contains("cake linux bandwidth 95mbit besteffort ingress dual-dsthost nat"),
         "{}",
         down.tree
     );
@@ -103,7 +103,10 @@ fn variables_of_the_caller_win() {
         settings.variables.push((name.to_owned(), value.to_owned()));
     }
     let tree = import(&settings, text).expect("a tree").tree;
-    assert!(tree.contains("cake bandwidth 7mbit overhead 18"), "{tree}");
+    assert!(
+        tree.contains("cake linux bandwidth 7mbit overhead 18"),
+        "{tree}"
+    );
 }
 
 #[test]

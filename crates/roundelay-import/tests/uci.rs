@@ -44,7 +44,7 @@ fn both_directions_of_sqm_are_there() {
     assert_eq!(up.device, "eth1");
     assert_eq!(up.others, ["ifb4eth1"]);
     for word in [
-        "cake bandwidth 18mbit",
+        "cake linux bandwidth 18mbit",
         "diffserv3",
         "dual-srchost",
         "overhead 44",
@@ -54,7 +54,7 @@ fn both_directions_of_sqm_are_there() {
     }
     let down = read(SQM, Some("ifb4eth1"));
     for word in [
-        "cake bandwidth 90mbit",
+        "cake linux bandwidth 90mbit",
         "diffserv3",
         "dual-dsthost",
         "ingress",
