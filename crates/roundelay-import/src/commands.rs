@@ -390,6 +390,7 @@ impl Setup {
             }
             device.remove_qdisc(parent);
         }
+        device.check_room()?;
         device.qdiscs.push(Qdisc {
             line,
             parent,
@@ -492,6 +493,7 @@ impl Setup {
                 parent,
             ));
         }
+        device.check_room()?;
         device.classes.push(Class {
             line,
             id,
@@ -587,6 +589,7 @@ impl Setup {
                 device.remarks.push((line, text));
             }
         }
+        device.check_room()?;
         device.filters.push(Filter {
             line,
             parent,
@@ -600,7 +603,20 @@ impl Setup {
     }
 }
 
+/// The most classes, qdiscs and filters of an interface together, because each is compared with those
+/// before it.
+const MOST_OBJECTS: usize = 8192;
+
 impl Device {
+    /// Whether there is room for one more.
+    fn check_room(&self) -> Result<(), Fault> {
+        if self.qdiscs.len() + self.classes.len() + self.filters.len() < MOST_OBJECTS {
+            return Ok(());
+        }
+        Err(Fault::wanted(format!("at most {MOST_OBJECTS}"))
+            .behind("too many classes, qdiscs and filters at one interface; "))
+    }
+
     /// Whether a qdisc with this handle may hang there.
     fn check_parent(&self, parent: Parent, major: u16) -> Result<(), Fault> {
         for qdisc in &self.qdiscs {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use proptest::prelude::*;
 use roundelay_import::{Settings, import};
@@ -77,4 +78,61 @@ proptest! {
         }
         check(&text);
     }
+}
+
+/// Each took minutes of a processor or hours: letters, words and classes were compared with all
+/// before them.
+#[test]
+fn long_scripts_end_soon() {
+    const ROOT: &str = "tc qdisc add dev eth0 root handle 1: htb\n";
+    let classes = |place: fn(usize) -> usize| {
+        let mut script = ROOT.to_owned();
+        for number in 1..60_000 {
+            let above = place(number);
+            script += &format!(
+                "tc class add dev eth0 parent 1:{above:x} classid 1:{number:x} htb rate 1mbit\n"
+            );
+        }
+        script
+    };
+    let filters: Vec<String> = (1..40_000)
+        .map(|port| {
+            format!(
+                "tc filter add dev eth0 parent 1: u32 match ip dport {port} 0xffff flowid 1:1\n"
+            )
+        })
+        .collect();
+    let words = "a ".repeat(500_000);
+    for (script, part) in [
+        ("(".repeat(1_000_000), "too many `((`"),
+        (classes(|_| 0), "at most 8192"),
+        (classes(|number| number - 1), "at most 8192"),
+        (ROOT.to_owned() + &filters.concat(), "at most 8192"),
+        (
+            format!("set -- {words}\n{}", "shift\n".repeat(400_000)),
+            "more than",
+        ),
+    ] {
+        let begun = Instant::now();
+        let told = import(&Settings::default(), &script).expect_err(part);
+        assert!(told.to_string().contains(part), "{told}");
+        assert!(told.line().is_some(), "{told}");
+        assert!(
+            begun.elapsed().as_secs() < 120,
+            "{told}: {:?}",
+            begun.elapsed()
+        );
+    }
+}
+
+#[test]
+fn names_do_not_reverse_the_reading_order() {
+    let script = "tc qdisc add dev 'e\u{202e}\u{9b}0' root handle 1: htb\n\
+                  tc class add dev 'e\u{202e}\u{9b}0' parent 1: classid 1:1 htb rate 1mbit\n\
+                  tc filter add dev 'e\u{202e}\u{9b}0' parent 1: u32 '\u{2066}' flowid 1:1\n";
+    let tree = import(&Settings::default(), script).expect("a tree").tree;
+    assert!(
+        !tree.contains(['\u{202e}', '\u{9b}', '\u{2066}']),
+        "{tree:?}"
+    );
 }

@@ -63,6 +63,8 @@ pub struct TreeFile {
     file: String,
     config: Config,
     rules: Vec<(WeightRule, String)>,
+    /// What priorities mean at each node.
+    meanings: BTreeMap<String, Priority>,
     default_leaf: String,
     reserves: Vec<String>,
 }
@@ -165,13 +167,16 @@ impl TreeFile {
             file: stem.to_owned(),
             config: Config::new(root.node(None)?).map_err(|error| root.fault(error))?,
             rules: Vec::new(),
+            meanings: BTreeMap::new(),
             default_leaf: String::new(),
             reserves: written.reserve.clone(),
         };
+        // By name, because a tree of thousands of nodes would take minutes if each searched it.
+        let mut made_before = BTreeMap::from([(root.name(), root.node(None)?)]);
         for node in &order[1..] {
             let parent = node.parent().unwrap_or_default();
-            let above = tree.config.nodes().find(|above| above.name == parent);
-            let made = node.node(above)?;
+            let made = node.node(made_before.get(parent))?;
+            made_before.insert(node.name(), made.clone());
             let added = if parents.contains(node.name()) {
                 tree.config.add_class(parent, made)
             } else {
@@ -179,8 +184,17 @@ impl TreeFile {
             };
             added.map_err(|error| node.fault(error))?;
         }
+        for (name, node) in made_before {
+            tree.meanings.insert(name.to_owned(), meaning(&node.spec));
+        }
+        let mut leaves = BTreeSet::new();
+        for node in nodes {
+            if node.parent.is_some() && !parents.contains(node.name()) {
+                leaves.insert(node.name());
+            }
+        }
         for rule in &written.rule {
-            tree.add_rule(rule, nodes, &parents)?;
+            tree.add_rule(rule, &leaves)?;
         }
         for node in nodes {
             let is_leaf = !parents.contains(node.name()) && node.parent.is_some();
@@ -198,17 +212,9 @@ impl TreeFile {
     }
 
     /// Adds a rule of the list.
-    fn add_rule(
-        &mut self,
-        rule: &FileRule,
-        nodes: &[FileNode],
-        parents: &BTreeSet<&str>,
-    ) -> Result<(), Located> {
+    fn add_rule(&mut self, rule: &FileRule, leaves: &BTreeSet<&str>) -> Result<(), Located> {
         let leaf = rule.leaf.get_ref();
-        let mut leaves = nodes
-            .iter()
-            .filter(|node| node.parent.is_some() && !parents.contains(node.name()));
-        if !leaves.any(|node| node.name() == leaf) {
+        if !leaves.contains(leaf.as_str()) {
             let fault = Fault::new(format!("no leaf is called '{leaf}'"));
             return Err((rule.leaf.span(), fault.with_given(leaf)));
         }
@@ -353,20 +359,19 @@ impl TreeFile {
 
     /// What priorities mean at a leaf.
     pub(crate) fn meaning(&self, leaf: &str) -> Priority {
-        let mut nodes = self.config.nodes();
-        let node = nodes.find(|node| node.name == leaf);
-        node.map_or(Priority::Unread, |node| meaning(&node.spec))
+        let known = self.meanings.get(leaf);
+        known.copied().unwrap_or(Priority::Unread)
     }
 
     /// The disciplines at the leaves.
     pub fn leaves(&self) -> impl Iterator<Item = &QueueSpec> {
-        let leaves = self.config.nodes().filter(|node| self.is_leaf(&node.name));
+        let mut used = BTreeSet::from([self.default_leaf.as_str()]);
+        for (_, leaf) in &self.rules {
+            used.insert(leaf);
+        }
+        let nodes = self.config.nodes();
+        let leaves = nodes.filter(move |node| used.contains(node.name.as_str()));
         leaves.map(|node| &node.spec)
-    }
-
-    /// Whether flows go to this node.
-    fn is_leaf(&self, name: &str) -> bool {
-        name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name)
     }
 
     /// The tree with these flows assigned. They are numbered from 0, as far as the table reaches.
@@ -436,12 +441,18 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Located> {
         let fault = other.owned(message).with_given(other.name());
         return Err((other.name.span(), fault));
     }
+    let mut below: BTreeMap<&str, Vec<&FileNode>> = BTreeMap::new();
+    for node in nodes {
+        if let Some(parent) = node.parent() {
+            below.entry(parent).or_default().push(node);
+        }
+    }
     // Children come after their parents, level by level.
     let mut order = vec![root];
     let mut reached = BTreeSet::new();
     let mut next = 0;
     while let Some(above) = order.get(next).map(|node| node.name()) {
-        order.extend(nodes.iter().filter(|node| node.parent() == Some(above)));
+        order.extend(below.remove(above).unwrap_or_default());
         reached.insert(above);
         next += 1;
     }

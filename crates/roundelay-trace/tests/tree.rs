@@ -795,3 +795,17 @@ fn light_and_bulk_and_fair_shares_refer_to_the_smallest_rate_that_shapes_a_packe
     assert!(unshaped.1.iter().all(|(_, light, _)| *light));
     assert_eq!(judged(vec![shaper("2gbit")], &[], "1gbit"), unshaped);
 }
+
+/// It took minutes: each node searched for its parent among all nodes.
+#[test]
+fn a_tree_of_thousands_of_nodes_is_read_soon() {
+    let mut text = "[[node]]\nname = 'link'\ndiscipline = 'drr'\n".to_owned();
+    for number in 0..5000 {
+        text += &format!("[[node]]\nname = 'n{number}'\nparent = 'link'\ndiscipline = 'fifo'\n");
+    }
+    text += "default = true\n";
+    let begun = std::time::Instant::now();
+    let tree = TreeFile::from_toml("a.toml", &text).expect("a tree");
+    assert_eq!(tree.leaves().count(), 1);
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}

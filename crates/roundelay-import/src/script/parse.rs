@@ -147,10 +147,15 @@ struct Lexer {
     awaited: Vec<String>,
     /// How many quotes and brackets we are in.
     depth: usize,
+    /// Letters that were looked at for the end of a `((`.
+    searched: usize,
 }
 
 /// The most brackets in quotes in brackets, because deeper recursion could exhaust the stack.
 const DEEPEST_QUOTES: usize = 100;
+
+/// The most letters that are looked at for the ends of `((`: each may search to the end of its line.
+const MOST_SEARCHED: usize = 16 << 20;
 
 /// The longest come first.
 const OPERATORS: [&str; 9] = ["&&", "||", ";;", ";", "|", "&", "(", ")", "\n"];
@@ -164,6 +169,7 @@ impl Lexer {
             tokens: Vec::new(),
             awaited: Vec::new(),
             depth: 0,
+            searched: 0,
         }
     }
 
@@ -194,7 +200,7 @@ impl Lexer {
                 while self.peek(0).is_some_and(|letter| letter != '\n') {
                     self.at += 1;
                 }
-            } else if let Some(inner) = self.arithmetic() {
+            } else if let Some(inner) = self.arithmetic()? {
                 self.tokens.push((Token::Arithmetic(inner), self.line));
             } else if self.is_redirection() {
                 self.redirection()?;
@@ -215,9 +221,9 @@ impl Lexer {
     }
 
     /// Takes the content of `((..))` on this line, if that is what it is.
-    fn arithmetic(&mut self) -> Option<String> {
+    fn arithmetic(&mut self) -> Result<Option<String>, Fault> {
         if !self.starts_with("((") {
-            return None;
+            return Ok(None);
         }
         let mut depth = 0_usize;
         let mut inner = String::new();
@@ -225,7 +231,7 @@ impl Lexer {
             match letter {
                 '(' => depth += 1,
                 ')' => depth -= 1,
-                '\n' => return None,
+                '\n' => break,
                 _ => {}
             }
             inner.push(*letter);
@@ -233,14 +239,25 @@ impl Lexer {
                 break;
             }
         }
-        let text = inner.strip_prefix("((")?.strip_suffix("))")?;
+        self.searched += inner.len();
+        if self.searched > MOST_SEARCHED {
+            return Err(at_line(self.line, "too many `((` without an end"));
+        }
+        if depth > 0 {
+            return Ok(None);
+        }
+        let text = inner
+            .strip_prefix("((")
+            .and_then(|text| text.strip_suffix("))"));
+        let Some(text) = text else {
+            return Ok(None);
+        };
         // Two nested subshells may begin like this too.
-        let holds_commands = text.split_whitespace().any(|word| word.ends_with("tc"));
-        if depth > 0 || holds_commands {
-            return None;
+        if text.split_whitespace().any(|word| word.ends_with("tc")) {
+            return Ok(None);
         }
         self.at += inner.chars().count();
-        Some(text.to_owned())
+        Ok(Some(text.to_owned()))
     }
 
     /// `>`, `<`, `2>`, `&>`, `>&`.

@@ -79,11 +79,18 @@ fn of_node(text: &mut String, node: &super::Node) {
     }
 }
 
+/// Whether a letter controls a terminal, or reverses the reading order: the tree is printed.
+fn steers(letter: char) -> bool {
+    let reverses = matches!(letter, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    letter.is_control() || reverses
+}
+
 /// Writes a comment without letters that would end it.
 fn comment(text: &mut String, line: &str) {
     *text += "# ";
     for letter in line.chars() {
-        text.push(if letter.is_control() { ' ' } else { letter });
+        text.push(if steers(letter) { ' ' } else { letter });
     }
     text.push('\n');
 }
@@ -93,7 +100,7 @@ fn quoted(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '"' | '\\' => quoted.extend(['\\', letter]),
-            letter if letter.is_control() => quoted.push(' '),
+            letter if steers(letter) => quoted.push(' '),
             letter => quoted.push(letter),
         }
     }

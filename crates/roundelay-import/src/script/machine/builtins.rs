@@ -152,6 +152,8 @@ impl Machine {
             Some(arguments) if number > arguments.len() => return Ok(End::Failed),
             Some(arguments) => {
                 arguments.drain(..number);
+                // Those that are left move forward.
+                self.budget.spend(arguments.len() / 4);
             }
             None => self.state.shifted = self.state.shifted.saturating_add(number).min(10_000),
         }
