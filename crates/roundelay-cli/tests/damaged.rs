@@ -264,7 +264,7 @@ impl Calls {
                     let is_named = told.contains("damaged") || told.contains("flows.toml: flow");
                     // A record whose marks are gone is a capture like others.
                     let is_capture = damage != Damage::Cut && told.contains("--rate <RATE>");
-                    if !is_capture && !(is_named && has_place(&told)) {
+                    if !(is_capture || is_named && has_place(&told)) {
                         vague.entry(told.clone()).or_insert(case.clone());
                     }
                 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use roundelay::Rate;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -216,7 +217,8 @@ fn advise_finds_rates_below_the_line_and_writes_them_down() {
         let file = File::new(&text(key));
         for (device, rate) in [("ifb4eth1", knees[0]), ("eth1", knees[1])] {
             let tree = roundelay(&["import", file.path(), "--dev", device]);
-            let bandwidth = format!("cake linux bandwidth {}kbit besteffort", rate / 1000);
+            let rate = Rate::from_bits_per_second(rate).expect("a rate");
+            let bandwidth = format!("cake linux bandwidth {rate} besteffort");
             assert!(
                 tree.contains(&bandwidth),
                 "{key} {device} {bandwidth}: {tree}"

@@ -398,7 +398,7 @@ fn rate(text: &str) -> Result<u64, Fault> {
 }
 
 /// `up/down`, or one for both.
-fn pair<'a>(text: &'a str, is_up: bool) -> &'a str {
+fn pair(text: &str, is_up: bool) -> &str {
     match text.split_once('/') {
         Some((up, down)) => {
             if is_up {

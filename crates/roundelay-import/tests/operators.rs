@@ -40,8 +40,15 @@ fn script(name: &str) -> String {
     fs::read_to_string(folder.join(name)).expect("a script")
 }
 
-/// What is right of each script: parts of its tree, and parts that are nowhere in tree and remarks.
-const RIGHT: [(&str, &[(&str, &str)], &[&str], &[&str]); 9] = [
+/// A script, its variables, parts of its tree, and parts that are nowhere in tree and remarks.
+type Right = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const RIGHT: [Right; 9] = [
     (
         "ack-filter.sh",
         &[],

@@ -263,7 +263,7 @@ impl Writer {
 
 /// All outputs of all commands. Files lie beside the folder `out`: see [`Lab::new`] and
 /// [`prepared`].
-const WRITERS: [Writer; 30] = [
+const WRITERS: [Writer; 31] = [
     Writer::new(
         "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --threads 2 --html a.html \
          --markdown a.md --csv csv --parquet parquet",
@@ -322,6 +322,7 @@ const WRITERS: [Writer; 30] = [
     .except("cache"),
     Writer::new("bounds ../flows.toml drr --rate 10mbit", is_equal),
     Writer::new("bounds ../flows.toml drr --rate 10mbit --json", is_equal),
+    Writer::new("advise --down 64kbit --up 64kbit -q --json", is_equal),
     Writer::new("import ../script.sh", is_equal),
     Writer::new("import ../script.sh --json", is_equal),
     // A record is written while the run lasts, and replays as far as it goes.
