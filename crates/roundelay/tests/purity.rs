@@ -87,7 +87,8 @@ fn the_core_reads_no_clock_and_keeps_no_floats() {
 /// Files that number the runs of a set of replicas: `seed`, `seed + 1`, and so on. Everywhere else a
 /// seed is derived, because sums meet: link k of one run would draw what link k + 1 of its
 /// neighbour draws.
-const NUMBER_RUNS: [&str; 9] = [
+const NUMBER_RUNS: [&str; 10] = [
+    "roundelay-cli/src/advise.rs",
     "roundelay-cli/src/compare/react.rs",
     "roundelay-cli/src/runs.rs",
     "roundelay-cli/src/objective.rs",
