@@ -47,7 +47,11 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
     let files = outputs.begin(&Measures::default(), &())?;
     let summary = work(session, arguments, false)?;
     let written = finish_all(files, &summary);
-    print(&outputs.printed(&summary)?.unwrap_or_else(|| summary.text()))?;
+    print(
+        &outputs
+            .printed(&summary)?
+            .unwrap_or_else(|| summary.text_with_hint()),
+    )?;
     written?;
     summary.failure().map_or(Ok(()), Err)
 }

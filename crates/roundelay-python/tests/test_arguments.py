@@ -177,7 +177,7 @@ def test_a_path_is_a_text_or_a_path(wrong, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["compare", "simulate", "replay", "sweep", "bounds", "papers"])
 def test_the_types_of_options_are_those_of_the_command(name):
-    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?: <(.*?)>)?", command("help", name).stdout, re.MULTILINE)
+    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?:(?: |\[=)<(.*?)>)?", command("help", name).stdout, re.MULTILINE)
     files = {option for option, value in told if value in ("FILE", "DIR", "NETWORK")}
     types = {option: "path" if option in files else "value" if value else "switch" for option, value in told}
     known = _native.options(name)

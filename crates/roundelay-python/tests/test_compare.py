@@ -68,7 +68,7 @@ def test_times_and_other_addresses(repository):
 
 @pytest.mark.parametrize(
     ("call", "without"),
-    [(rd.compare, {"no_cost", "tree", "wide", "react", "open", "replicas", "round_trip", "control"}), (rd.simulate, {"template", "schema", "dry_run"}), (rd.replay, {"with", "plain"})],
+    [(rd.compare, {"no_cost", "tree", "wide", "react", "open", "replicas", "round_trip", "control", "captured_rate", "up_rate", "up_queue"}), (rd.simulate, {"template", "schema", "dry_run"}), (rd.replay, {"with", "plain"})],
 )
 def test_every_option_of_the_command_has_a_keyword(call, without):
     """Options for a terminal have none; some keywords have another name."""

@@ -312,7 +312,14 @@ impl Summary {
         if let Some(figures) = &self.figures {
             text += "\n";
             text += &table(figures, &self.keys);
-        } else if self.points > 0 {
+        }
+        text
+    }
+
+    /// The summary, and without a table how to get one.
+    pub(super) fn text_with_hint(&self) -> String {
+        let mut text = self.text();
+        if self.figures.is_none() && self.points > 0 {
             text += "Means of a figure in a table: --figure throughput, delay_p99, loss, \
                      completion_mean or SOURCE.FIGURE (docs/sweeps.md); runs that are done are not \
                      repeated.\n";
