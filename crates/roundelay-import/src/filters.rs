@@ -45,13 +45,18 @@ pub(crate) struct Rule {
 impl Rule {
     /// Below how many bytes it asks for acknowledgements.
     pub(crate) fn short(&self) -> Option<u32> {
-        for test in self.alternatives.iter().flatten() {
-            if let Test::Acknowledgement(below) = test {
-                return Some(*below);
-            }
-        }
-        None
+        short(&self.alternatives)
     }
+}
+
+/// Below how many bytes these alternatives ask for acknowledgements.
+pub(crate) fn short(alternatives: &[Tests]) -> Option<u32> {
+    for test in alternatives.iter().flatten() {
+        if let Test::Acknowledgement(below) = test {
+            return Some(*below);
+        }
+    }
+    None
 }
 
 /// Reads a filter.

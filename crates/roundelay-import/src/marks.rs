@@ -4,7 +4,7 @@
 //! if the rules that set this mark ask for headers: addresses, ports, protocols, code points, small
 //! acknowledgements. A rule that asks for something else is a reserve.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use roundelay::Fault;
 
@@ -57,6 +57,7 @@ impl Marks {
             return marks;
         }
         let mut chains = Chains::default();
+        let mut wrong = Vec::new();
         for call in calls {
             let program = call.words.first().map_or("", String::as_str);
             let words = &call.words[1..];
@@ -69,17 +70,21 @@ impl Marks {
                 Ok(Some(step)) => chains.add(program, call.line, step),
                 Err(why) => {
                     let text = format!("this rule of {program} is left out: {why}");
-                    let words = call.words.join(" ");
-                    let is_mark = words.contains("MARK") || words.contains("mark set");
-                    marks.left_out.push(LeftOut {
-                        line: call.line,
-                        text,
-                        is_mark,
-                    });
+                    wrong.push((call, text));
                 }
             }
         }
-        marks.rules = chains.in_order();
+        chains.in_order(&mut marks);
+        for (call, text) in wrong {
+            let sets = what_is_set(&call.words);
+            if sets != Set::Nothing || chains.matter_to(&call.words) {
+                marks.left_out.push(LeftOut {
+                    line: call.line,
+                    text,
+                    is_mark: sets != Set::Other,
+                });
+            }
+        }
         marks
     }
 
@@ -116,36 +121,78 @@ fn tests_without(tests: &[Test], point: u8) -> Tests {
     left
 }
 
+/// What the words of a rule set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Set {
+    Nothing,
+    Mark,
+    /// A code point or a class.
+    Other,
+}
+
+fn what_is_set(words: &[String]) -> Set {
+    let text = words.join(" ");
+    let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+    match () {
+        () if has(&["DSCP", "TOS", "CLASSIFY", "dscp set", "priority set"]) => Set::Other,
+        () if has(&["MARK", "mark set"]) => Set::Mark,
+        () => Set::Nothing,
+    }
+}
+
 /// A rule as it was read.
 #[derive(Debug, Clone)]
 struct Step {
+    table: String,
     chain: String,
     does: Does,
     alternatives: Vec<Tests>,
     only_unmarked: bool,
     /// It was inserted before the others.
     goes_first: bool,
+    /// Its packets leave the chain.
+    ends: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Does {
     Sets(Sets),
     /// It goes on with the rules of another chain.
     Jumps(String),
+    Nothing,
 }
 
-/// The chains that the kernel itself runs, in its order.
+/// The chains that the kernel itself runs, in its order, and the tables of each.
 const BASE: [&str; 5] = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
+const TABLES: [&str; 4] = ["raw", "mangle", "nat", "filter"];
+/// So deep may chains enter chains.
+const DEEPEST: usize = 16;
+/// Targets of iptables that end a chain for packets that go on.
+const ENDS: [&str; 2] = ["RETURN", "ACCEPT"];
+/// Rules are joined with those that come before or enter them, this often at most.
+const MOST_JOINED: usize = 1 << 16;
 
-/// The rules of all chains, by program and chain.
+/// A chain, by program, table and name.
+type Chain = [String; 3];
+
+/// The rules of all chains.
 #[derive(Default)]
 struct Chains {
-    rules: BTreeMap<(String, String), Vec<(usize, Step)>>,
+    rules: BTreeMap<Chain, Vec<(usize, Step)>>,
+}
+
+/// Rules on the way through the chains.
+struct Walk {
+    /// The first that matches decides.
+    found: VecDeque<Marked>,
+    /// Why rules are left out, by line.
+    left_out: BTreeSet<(usize, &'static str)>,
+    joined: usize,
 }
 
 impl Chains {
     fn add(&mut self, program: &str, line: usize, step: Step) {
-        let key = (program.to_owned(), step.chain.clone());
+        let key = [program.to_owned(), step.table.clone(), step.chain.clone()];
         let rules = self.rules.entry(key).or_default();
         if step.goes_first {
             rules.insert(0, (line, step));
@@ -154,77 +201,190 @@ impl Chains {
         }
     }
 
-    /// All rules that packets reach, the one that decides first coming first. The last rule that
-    /// matches decides, because a later one sets the mark anew, unless it asks for packets without a
-    /// mark.
-    fn in_order(&self) -> Vec<Marked> {
-        let mut all = Vec::new();
-        for program in ["iptables", "ip6tables"] {
-            for chain in BASE {
-                self.follow(program, chain, &mut all);
-            }
+    /// Whether a rule that sets nothing leads to other rules, or ends a chain of theirs.
+    fn matter_to(&self, words: &[String]) -> bool {
+        let program = words[0].as_str();
+        if program == "nft" {
+            return self.rules.keys().any(|[of, ..]| of == program);
         }
-        // The chains of nft have names of their own, and which hook they hang at is not read.
-        for (program, chain) in self.rules.keys() {
-            if program == "nft" {
-                self.follow(program, chain, &mut all);
-            }
-        }
-        all
+        let table = behind(words, &["-t", "--table"]).unwrap_or("filter");
+        let has = |chain: &str| {
+            let chain = [program, table, chain].map(str::to_owned);
+            self.rules.contains_key(&chain)
+        };
+        let ends_ours = |target, returns: bool| {
+            let ends = !returns || ENDS.contains(&target);
+            ends && behind(words, &ADDS).is_some_and(has)
+        };
+        target_of(words).is_some_and(|(target, returns)| has(target) || ends_ours(target, returns))
     }
 
-    fn follow(&self, program: &str, chain: &str, all: &mut Vec<Marked>) {
-        let key = (program.to_owned(), chain.to_owned());
-        for (line, step) in self.rules.get(&key).into_iter().flatten() {
-            let mut found = Vec::new();
-            match &step.does {
-                Does::Sets(sets) => found.push(Marked {
-                    line: *line,
-                    sets: sets.clone(),
-                    alternatives: step.alternatives.clone(),
-                }),
-                Does::Jumps(chain) => {
-                    let key = (program.to_owned(), chain.clone());
-                    for (line, inner) in self.rules.get(&key).into_iter().flatten() {
-                        if let Does::Sets(sets) = &inner.does {
-                            found.insert(
-                                0,
-                                Marked {
-                                    line: *line,
-                                    sets: sets.clone(),
-                                    alternatives: both(&step.alternatives, &inner.alternatives),
-                                },
-                            );
-                        }
-                    }
+    /// All rules that packets reach, the one that decides first coming first. The last rule that
+    /// matches decides, because a later one sets the mark anew, unless it asks for packets without a
+    /// mark, or an earlier rule ended the chain for its packets.
+    fn in_order(&self, marks: &mut Marks) {
+        let mut walk = Walk {
+            found: VecDeque::new(),
+            left_out: BTreeSet::new(),
+            joined: 0,
+        };
+        let every = [Vec::new()];
+        for program in ["iptables", "ip6tables"] {
+            for chain in BASE {
+                for table in TABLES {
+                    let chain = [program, table, chain].map(str::to_owned);
+                    self.follow(&chain, &every, 0, &mut walk);
                 }
             }
-            if step.only_unmarked {
-                all.extend(found);
-            } else {
-                all.splice(0..0, found);
+        }
+        // Those of nft have names of their own. Which hook a chain hangs at is not read, so all count
+        // that no other one enters.
+        let mut entered = BTreeSet::new();
+        for (chain, steps) in &self.rules {
+            for (_, step) in steps {
+                if let Does::Jumps(name) = &step.does {
+                    entered.insert([chain[0].clone(), chain[1].clone(), name.clone()]);
+                }
             }
         }
+        for chain in self.rules.keys() {
+            if chain[0] == "nft" && !entered.contains(chain) {
+                self.follow(chain, &every, 0, &mut walk);
+            }
+        }
+        marks.rules = walk.found.into();
+        for rule in &mut marks.rules {
+            // Of either version, and nothing else is asked: every packet.
+            if rule.alternatives.contains(&Vec::new()) {
+                let both = [true, false].map(|is_ipv4| vec![filters::every(is_ipv4)]);
+                rule.alternatives = both.into();
+            }
+        }
+        for (line, why) in walk.left_out {
+            marks.left_out.push(LeftOut {
+                line,
+                text: format!("this rule is left out: {why}"),
+                is_mark: true,
+            });
+        }
+    }
+
+    /// The rules of a chain that packets enter which meet one of these alternatives.
+    fn follow(&self, chain: &Chain, within: &[Tests], depth: usize, walk: &mut Walk) {
+        let steps = self.rules.get(chain).map_or(&[][..], Vec::as_slice);
+        // What is decided for packets that have left the chain.
+        let mut decided = VecDeque::new();
+        for (number, (line, step)) in steps.iter().enumerate() {
+            let Some(alternatives) = walk.both(*line, within, &step.alternatives) else {
+                break;
+            };
+            match &step.does {
+                _ if alternatives.is_empty() => continue,
+                Does::Nothing => {}
+                Does::Sets(sets) => {
+                    let marked = Marked {
+                        line: *line,
+                        sets: sets.clone(),
+                        alternatives: alternatives.clone(),
+                    };
+                    if step.only_unmarked {
+                        walk.found.push_back(marked);
+                    } else {
+                        walk.found.push_front(marked);
+                    }
+                }
+                Does::Jumps(_) if depth == DEEPEST => {
+                    walk.leave_out(*line, "chains enter chains more than 16 deep");
+                }
+                Does::Jumps(name) => {
+                    let inner = [chain[0].clone(), chain[1].clone(), name.clone()];
+                    // What unmarked packets get there comes behind all that marks the others.
+                    let before = match step.only_unmarked {
+                        true => std::mem::take(&mut walk.found),
+                        false => VecDeque::new(),
+                    };
+                    self.follow(&inner, &alternatives, depth + 1, walk);
+                    let found = std::mem::replace(&mut walk.found, before);
+                    walk.found.extend(found);
+                }
+            }
+            let is_last = number + 1 == steps.len();
+            if !step.ends || is_last {
+                continue;
+            }
+            if step.only_unmarked {
+                walk.leave_out(
+                    *line,
+                    "it ends its chain for packets without a mark, and others follow",
+                );
+                continue;
+            }
+            if !walk.decides(&alternatives) {
+                walk.leave_out(
+                    *line,
+                    "it ends its chain for packets that no rule before it has marked",
+                );
+            }
+            let found = std::mem::take(&mut walk.found);
+            for marked in &found {
+                let Some(alternatives) = walk.both(*line, &alternatives, &marked.alternatives)
+                else {
+                    break;
+                };
+                if !alternatives.is_empty() {
+                    decided.push_back(Marked {
+                        line: marked.line,
+                        sets: marked.sets.clone(),
+                        alternatives,
+                    });
+                }
+            }
+            walk.found = found;
+        }
+        decided.append(&mut walk.found);
+        walk.found = decided;
     }
 }
 
-/// Packets that meet an alternative of each.
-fn both(outer: &[Tests], inner: &[Tests]) -> Vec<Tests> {
-    let mut all = Vec::new();
-    for left in outer {
-        for right in inner {
-            if filters::overlap(left, right) {
-                let mut tests = left.clone();
-                for test in right {
-                    if !tests.contains(test) {
-                        tests.push(test.clone());
+impl Walk {
+    fn leave_out(&mut self, line: usize, why: &'static str) {
+        self.left_out.insert((line, why));
+    }
+
+    /// Whether the rules so far decide about all of these packets.
+    fn decides(&self, alternatives: &[Tests]) -> bool {
+        alternatives.iter().all(|tests| {
+            let mut early = self.found.iter().flat_map(|marked| &marked.alternatives);
+            early.any(|early| filters::covers(early, tests))
+        })
+    }
+
+    /// Packets that meet an alternative of each. None if that is too much.
+    fn both(&mut self, line: usize, outer: &[Tests], inner: &[Tests]) -> Option<Vec<Tests>> {
+        let was_within = self.joined < MOST_JOINED;
+        self.joined += outer.len() * inner.len();
+        if self.joined >= MOST_JOINED {
+            if was_within {
+                self.leave_out(line, "these chains would be more rules than a tree takes");
+            }
+            return None;
+        }
+        let mut all = Vec::new();
+        for left in outer {
+            for right in inner {
+                if filters::overlap(left, right) {
+                    let mut tests = left.clone();
+                    for test in right {
+                        if !tests.contains(test) {
+                            tests.push(test.clone());
+                        }
                     }
+                    all.push(tests);
                 }
-                all.push(tests);
             }
         }
+        Some(all)
     }
-    all
 }
 
 /// Groups of tests, of which one in each must hold.
@@ -247,10 +407,6 @@ impl Asked {
         let mut groups = self.groups.clone();
         match version {
             Some(is_ipv4) if !has_address => groups.push(vec![filters::every(is_ipv4)]),
-            // Of either version, and nothing else is asked: every packet.
-            None if groups.is_empty() => {
-                groups.push(vec![filters::every(true), filters::every(false)]);
-            }
             _ => {}
         }
         let mut all: Vec<Tests> = vec![Vec::new()];
@@ -345,17 +501,16 @@ fn mark(text: &str) -> Result<u32, Fault> {
     }
 }
 
-/// Reads a rule of iptables or ip6tables. None if it sets nothing.
+/// Reads a rule of iptables or ip6tables. None if it does nothing that counts here.
 fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<Step>, Fault> {
     const TARGETS: [&str; 5] = ["MARK", "DSCP", "TOS", "CLASSIFY", "CONNMARK"];
-    let Some(target) = target_of(words) else {
+    let Some((target, returns)) = target_of(words) else {
         return Ok(None);
     };
-    // Chains of one's own have other names than the targets that set nothing.
-    let is_jump = !target.chars().all(|letter| letter.is_ascii_uppercase());
-    if !TARGETS.contains(&target) && !is_jump {
-        return Ok(None);
-    }
+    let ends = ENDS.contains(&target) || !returns;
+    // Else a chain of one's own, or a target that sets nothing, which no rule is added to.
+    let is_jump = !TARGETS.contains(&target) && !ENDS.contains(&target);
+    let mut table = "filter".to_owned();
     let mut asked = Asked::default();
     let mut sets = None;
     let mut only_unmarked = false;
@@ -366,9 +521,7 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
     let mut words = words.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         match word {
-            "-t" | "--table" => {
-                after(&mut words, word)?;
-            }
+            "-t" | "--table" => after(&mut words, word)?.clone_into(&mut table),
             "-A" | "--append" | "-I" | "--insert" => {
                 goes_first = ["-I", "--insert"].contains(&word);
                 after(&mut words, word)?.clone_into(&mut chain);
@@ -484,14 +637,17 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
     let does = match sets {
         Some(sets) => Does::Sets(sets),
         None if is_jump => Does::Jumps(target.to_owned()),
+        None if ends => Does::Nothing,
         None => return Err(unknown(&format!("-j {target}"))),
     };
     Ok(Some(Step {
+        table,
         chain,
         does,
         alternatives: asked.alternatives(Some(is_ipv4))?,
         only_unmarked,
         goes_first,
+        ends,
     }))
 }
 
@@ -500,21 +656,25 @@ fn after<'a>(words: &mut impl Iterator<Item = &'a str>, word: &str) -> Result<&'
     words.next().ok_or_else(|| unknown(word))
 }
 
-/// Where a rule that is added sends its packets.
-fn target_of(words: &[String]) -> Option<&str> {
-    let mut is_added = false;
-    let mut target = None;
-    for pair in words.windows(2) {
-        match pair[0].as_str() {
-            "-A" | "--append" | "-I" | "--insert" => is_added = true,
-            "-j" | "--jump" | "-g" | "--goto" => target = Some(pair[1].as_str()),
-            _ => {}
-        }
-    }
-    target.filter(|_| is_added)
+const ADDS: [&str; 4] = ["-A", "--append", "-I", "--insert"];
+
+/// The word behind the last of these options.
+fn behind<'a>(words: &'a [String], options: &[&str]) -> Option<&'a str> {
+    let mut pairs = words.windows(2).rev();
+    let pair = pairs.find(|pair| options.contains(&pair[0].as_str()))?;
+    Some(&pair[1])
 }
 
-/// Reads `nft add rule [FAMILY] TABLE CHAIN ..`. None if it sets nothing.
+/// Where a rule that is added sends its packets, and whether they come back.
+fn target_of(words: &[String]) -> Option<(&str, bool)> {
+    behind(words, &ADDS)?;
+    match behind(words, &["-g", "--goto"]) {
+        Some(chain) => Some((chain, false)),
+        None => Some((behind(words, &["-j", "--jump"])?, true)),
+    }
+}
+
+/// Reads `nft add rule [FAMILY] TABLE CHAIN ..`. None if it does nothing that counts here.
 fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
     // The shell may pass a rule as one word.
     let text = words.join(" ");
@@ -536,42 +696,57 @@ fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
         _ => {}
     }
     let has_family = ["ip", "ip6", "inet", "bridge", "netdev", "arp"];
-    let skipped = if words.first().is_some_and(|word| has_family.contains(word)) {
-        3
-    } else {
-        2
+    let of_table = match words.first() {
+        Some(word) if has_family.contains(word) => 2,
+        _ => 1,
     };
-    let chain = Vec::from_iter(words.drain(..skipped.min(words.len()))).join(" ");
+    if words.len() <= of_table {
+        return Ok(None);
+    }
+    let table = Vec::from_iter(words.drain(..of_table)).join(" ");
+    let chain = words.remove(0).to_owned();
+    let verdicts = ["accept", "return", "jump", "goto"];
+    let decides = words.iter().any(|word| verdicts.contains(word));
     let text = format!(" {} ", words.join(" "));
     let writes = [" mark set ", " dscp set ", " meta priority set "];
-    if !writes.iter().any(|part| text.contains(part)) {
+    if !decides && !writes.iter().any(|part| text.contains(part)) {
         return Ok(None);
     }
     let mut asked = Asked::default();
-    let mut sets = None;
+    let mut does = Does::Nothing;
+    let mut ends = false;
     let mut only_unmarked = false;
     let mut at = 0;
     while at < words.len() {
         let rest = &words[at..];
         let used = match rest {
-            ["counter" | "accept" | "return", ..] => 1,
+            ["counter", ..] => 1,
+            ["accept" | "return", ..] => {
+                ends = true;
+                1
+            }
+            [verdict @ ("jump" | "goto"), name, ..] if does == Does::Nothing => {
+                does = Does::Jumps((*name).to_owned());
+                ends = *verdict == "goto";
+                2
+            }
             ["packets" | "bytes", _, ..] => 2,
             ["comment", ..] => rest.len(),
             ["meta", "mark", "set", value, ..] => {
-                sets = Some(Sets::Mark(mark(value)?));
+                does = Does::Sets(Sets::Mark(mark(value)?));
                 4
             }
             ["mark", "set", value, ..] => {
-                sets = Some(Sets::Mark(mark(value)?));
+                does = Does::Sets(Sets::Mark(mark(value)?));
                 3
             }
             ["ct", "mark", "set", "mark" | "meta", ..] => rest.len().min(5),
             ["ip" | "ip6", "dscp", "set", value, ..] => {
-                sets = Some(Sets::CodePoint(code_point(value)?));
+                does = Does::Sets(Sets::CodePoint(code_point(value)?));
                 4
             }
             ["meta", "priority", "set", value, ..] => {
-                sets = Some(Sets::Class((*value).to_owned()));
+                does = Does::Sets(Sets::Class((*value).to_owned()));
                 4
             }
             ["meta", "mark", "0" | "0x0" | "0x00000000", ..] => {
@@ -615,15 +790,17 @@ fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
         };
         at += used;
     }
-    let Some(sets) = sets else {
+    if does == Does::Nothing && !ends {
         return Ok(None);
-    };
+    }
     Ok(Some(Step {
+        table,
         chain,
-        does: Does::Sets(sets),
+        does,
         alternatives: asked.alternatives(version)?,
         only_unmarked,
         goes_first,
+        ends,
     }))
 }
 
@@ -667,18 +844,26 @@ mod tests {
         rules.remove(0)
     }
 
+    fn assert_are(cases: &[(&str, Sets, &[&str])]) {
+        for (line, sets, expected) in cases {
+            let (found, written) = only(line);
+            assert_eq!(found, *sets, "{line}");
+            assert_eq!(written, *expected, "{line}");
+        }
+    }
+
     #[test]
     fn rules_of_iptables_ask_for_headers() {
-        for (line, sets, expected) in [
+        assert_are(&[
             (
                 "iptables -t mangle -A POSTROUTING -o eth0 -p udp --dport 53 -j MARK --set-mark 0x10",
                 Sets::Mark(16),
-                vec!["udp and dst port 53 and src 0.0.0.0/0"],
+                &["udp and dst port 53 and src 0.0.0.0/0"],
             ),
             (
                 "iptables -t mangle -A FORWARD -p tcp -m multiport --dports 80,443 -j MARK --set-xmark 2/0xff",
                 Sets::Mark(2),
-                vec![
+                &[
                     "tcp and dst port 80 and src 0.0.0.0/0",
                     "tcp and dst port 443 and src 0.0.0.0/0",
                 ],
@@ -686,42 +871,33 @@ mod tests {
             (
                 "ip6tables -t mangle -A POSTROUTING -p udp --sport 3478:3481 -j DSCP --set-dscp-class EF",
                 Sets::CodePoint(46),
-                vec!["udp and src portrange 3478-3481 and src ::/0"],
+                &["udp and src portrange 3478-3481 and src ::/0"],
             ),
             (
                 "iptables -t mangle -A POSTROUTING -d 10.0.0.0/8 -j CLASSIFY --set-class 1:20",
                 Sets::Class("1:20".to_owned()),
-                vec!["dst 10.0.0.0/8"],
+                &["dst 10.0.0.0/8"],
             ),
             (
                 "iptables -t mangle -A POSTROUTING -p tcp -m tcp --tcp-flags SYN,RST,ACK ACK -m length --length :64 -j MARK --set-mark 1",
                 Sets::Mark(1),
-                vec!["ack below 65 bytes and src 0.0.0.0/0"],
+                &["ack below 65 bytes and src 0.0.0.0/0"],
             ),
-        ] {
-            let (found, written) = only(line);
-            assert_eq!(
-                (found, written),
-                (
-                    sets,
-                    expected.iter().map(|text| (*text).to_owned()).collect()
-                )
-            );
-        }
+        ]);
     }
 
     #[test]
     fn rules_of_nft_ask_for_headers() {
-        for (line, sets, expected) in [
+        assert_are(&[
             (
                 "nft add rule inet fw post udp dport 53 counter meta mark set 0x10",
                 Sets::Mark(16),
-                vec!["udp and dst port 53"],
+                &["udp and dst port 53"],
             ),
             (
                 "nft add rule ip mangle post tcp dport { 80, 443 } ip dscp set cs1",
                 Sets::CodePoint(8),
-                vec![
+                &[
                     "tcp and dst port 80 and src 0.0.0.0/0",
                     "tcp and dst port 443 and src 0.0.0.0/0",
                 ],
@@ -729,18 +905,9 @@ mod tests {
             (
                 "nft add rule inet fw post ip daddr 10.1.0.0/16 meta priority set 1:10 accept",
                 Sets::Class("1:10".to_owned()),
-                vec!["dst 10.1.0.0/16"],
+                &["dst 10.1.0.0/16"],
             ),
-        ] {
-            let (found, written) = only(line);
-            assert_eq!(
-                (found, written),
-                (
-                    sets,
-                    expected.iter().map(|text| (*text).to_owned()).collect()
-                )
-            );
-        }
+        ]);
     }
 
     #[test]
@@ -783,6 +950,98 @@ mod tests {
         let lines = [rule(1, "-m mark --mark 0"), rule(2, "-m mark --mark 0")];
         let lines = Vec::from_iter(lines.iter().map(String::as_str));
         assert_eq!(order(&lines), [Sets::Mark(1), Sets::Mark(2)]);
+    }
+
+    /// Marks of packets, by what the rules in their order say of each.
+    fn marks_of(lines: &[&str]) -> Vec<(u32, String)> {
+        let (rules, remarks) = rules(lines);
+        assert!(remarks.is_empty(), "{remarks:?}");
+        let mut all = Vec::new();
+        for (sets, alternatives) in rules {
+            let Sets::Mark(mark) = sets else {
+                panic!("{sets:?}");
+            };
+            all.extend(alternatives.into_iter().map(|tests| (mark, tests)));
+        }
+        all
+    }
+
+    #[test]
+    fn a_packet_that_has_left_its_chain_is_not_marked_anew() {
+        let udp = (1, "udp and src 0.0.0.0/0".to_owned());
+        for ending in ["RETURN", "ACCEPT"] {
+            let end = format!("iptables -t mangle -A QOS -p udp -j {ending}");
+            let found = marks_of(&[
+                "iptables -t mangle -A POSTROUTING -j QOS",
+                "iptables -t mangle -A QOS -p udp -j MARK --set-mark 1",
+                &end,
+                "iptables -t mangle -A QOS -j MARK --set-mark 9",
+                // Of another table.
+                "iptables -A FORWARD -p tcp -j ACCEPT",
+            ]);
+            assert_eq!(found[0].0, 1, "{ending}: {found:?}");
+            assert_eq!(found[1], (9, "src 0.0.0.0/0".to_owned()), "{ending}");
+        }
+        let nft = marks_of(&[
+            "nft add rule inet fw post udp dport 53 meta mark set 1 return",
+            "nft add rule inet fw post meta mark set 9",
+        ]);
+        assert_eq!(nft[0], (1, "udp and dst port 53".to_owned()));
+        // The chain that is entered ends, and the other one goes on.
+        let outer = marks_of(&[
+            "iptables -t mangle -A POSTROUTING -j QOS",
+            "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 2",
+            "iptables -t mangle -A QOS -p udp -j MARK --set-mark 1",
+            "iptables -t mangle -A QOS -p udp -j RETURN",
+        ]);
+        assert_eq!(outer[0], (2, udp.1));
+    }
+
+    #[test]
+    fn an_end_for_packets_without_a_rule_is_told() {
+        let (_, remarks) = rules(&[
+            "iptables -t mangle -A POSTROUTING -p tcp --dport 22 -j RETURN",
+            "iptables -t mangle -A POSTROUTING -j MARK --set-mark 9",
+        ]);
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].contains("ends its chain"), "{remarks:?}");
+        let (_, none) = rules(&[
+            "iptables -A INPUT -m conntrack --ctstate NEW -j ACCEPT",
+            "iptables -A INPUT -i wan -j zone_wan",
+        ]);
+        assert!(none.is_empty(), "nothing is set: {none:?}");
+    }
+
+    #[test]
+    fn chains_are_followed_to_the_last() {
+        let found = marks_of(&[
+            "iptables -t mangle -A POSTROUTING -p udp -j one",
+            "iptables -t mangle -A one -d 10.0.0.0/8 -j two",
+            "iptables -t mangle -A two -j MARK --set-mark 1",
+            "iptables -t mangle -A two -m mark --mark 0 -j MARK --set-mark 2",
+        ]);
+        assert_eq!(found[0].0, 1, "the second asks for packets without a mark");
+        assert_eq!(found[0].1, "udp and dst 10.0.0.0/8");
+        let nft = marks_of(&[
+            "nft add rule inet fw post udp dport 53 jump calls",
+            "nft add rule inet fw calls meta mark set 1",
+        ]);
+        assert_eq!(nft, [(1, "udp and dst port 53".to_owned())]);
+    }
+
+    /// Chains that enter themselves, or each other many times over, end.
+    #[test]
+    fn chains_that_multiply_end() {
+        let mut lines = vec!["iptables -A FORWARD -j c0".to_owned()];
+        for number in 0..20 {
+            for _ in 0..20 {
+                lines.push(format!("iptables -A c{number} -j c{}", (number + 1) % 20));
+            }
+            lines.push(format!("iptables -A c{number} -j MARK --set-mark 1"));
+        }
+        let lines = Vec::from_iter(lines.iter().map(String::as_str));
+        let (_, remarks) = rules(&lines);
+        assert!(!remarks.is_empty());
     }
 
     /// The shape of SQM's simple.qos.

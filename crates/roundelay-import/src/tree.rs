@@ -118,7 +118,7 @@ pub(crate) fn plant(
         notes: Vec::new(),
         fault: None,
         followed: 0,
-        short: device.filters.iter().find_map(short_of),
+        short: short_of(device, marks),
         classified: Vec::new(),
     };
     // Which packets go to which leaf, by the filters on the way.
@@ -706,6 +706,10 @@ impl<'a> Planter<'a> {
                 .and_then(|id| leaves.get(&id));
             if let Some(target) = target {
                 self.classified.push(rule.line);
+                if let Some(text) = self.other_length(filters::short(&rule.alternatives)) {
+                    self.note(rule.line, &top.to_string(), text);
+                    continue;
+                }
                 choice = before(choice, &rule.alternatives, target);
             }
         }
@@ -742,7 +746,7 @@ impl<'a> Planter<'a> {
                 self.note(filter.line, &top.to_string(), text);
                 break;
             }
-            if let Some(text) = self.other_length(&rule) {
+            if let Some(text) = self.other_length(rule.short()) {
                 self.note(filter.line, &top.to_string(), text);
                 continue;
             }
@@ -775,8 +779,8 @@ impl<'a> Planter<'a> {
     }
 
     /// Why a filter's acknowledgements cannot be told from those of another one.
-    fn other_length(&self, rule: &Rule) -> Option<String> {
-        let below = rule.short()?;
+    fn other_length(&self, short: Option<u32>) -> Option<String> {
+        let below = short?;
         let known = self.short?;
         (known != below).then(|| {
             format!(
@@ -955,9 +959,21 @@ fn is_of(filter: &Filter, sets: &Sets) -> bool {
     }
 }
 
-/// Below how many bytes a filter asks for acknowledgements.
-fn short_of(filter: &Filter) -> Option<u32> {
-    filters::read(filter).ok()?.short()
+/// Below how many bytes the first filter that asks for acknowledgements, or the first mark, does so.
+fn short_of(device: &Device, marks: &Marks) -> Option<u32> {
+    for filter in &device.filters {
+        if let Ok(rule) = filters::read(filter)
+            && let Some(below) = rule.short()
+        {
+            return Some(below);
+        }
+    }
+    for rule in &marks.rules {
+        if let Some(below) = filters::short(&rule.alternatives) {
+            return Some(below);
+        }
+    }
+    None
 }
 
 /// Whether some packet would go elsewhere if each leaf's rules stood together, leaves in this order.

@@ -421,3 +421,27 @@ fn a_remark_comes_once_with_its_lines_and_is_true() {
         .any(|remark| remark.text.contains("r2q"));
     assert!(!r2q, "classes at the root cannot borrow");
 }
+
+/// A tree has one length for acknowledgements, whether marks, classes or filters ask for them.
+#[test]
+fn lengths_of_acknowledgements_are_one() {
+    let asks =
+        |length: u32| format!("-p tcp --tcp-flags SYN,RST,ACK ACK -m length --length :{length}");
+    let (short, long) = (asks(63), asks(99));
+    let text = format!(
+        "tc qdisc add dev eth0 root handle 1: htb default 20\n\
+         tc class add dev eth0 parent 1: classid 1:10 htb rate 1mbit\n\
+         tc class add dev eth0 parent 1: classid 1:20 htb rate 2mbit\n\
+         tc filter add dev eth0 parent 1: protocol ip handle 1 fw flowid 1:10\n\
+         tc filter add dev eth0 parent 1: protocol ip handle 2 fw flowid 1:10\n\
+         iptables -t mangle -A POSTROUTING {short} -j MARK --set-mark 1\n\
+         iptables -t mangle -A POSTROUTING {long} -d 10.0.0.0/8 -j MARK --set-mark 2\n\
+         iptables -t mangle -A POSTROUTING {long} -d 10.1.0.0/16 -j CLASSIFY --set-class 1:10\n"
+    );
+    let imported = read(&text, &[]).unwrap();
+    let tree = TreeFile::from_toml("t.toml", &imported.tree).unwrap();
+    let reserves = tree.reserves().join(" ");
+    // The last rule that matches decides, so its length is the first.
+    let parts = "below 64 bytes, another one on those below 100, and a tree has one length";
+    assert_eq!(reserves.matches(parts).count(), 1, "{}", imported.tree);
+}
