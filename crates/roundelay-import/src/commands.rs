@@ -605,7 +605,7 @@ impl Setup {
 
 /// The most classes, qdiscs and filters of an interface together, because each is compared with those
 /// before it.
-const MOST_OBJECTS: usize = 8192;
+pub(crate) const MOST_OBJECTS: usize = 8192;
 
 impl Device {
     /// Whether there is room for one more.

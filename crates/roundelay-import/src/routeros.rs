@@ -5,12 +5,13 @@
 //! for. A command becomes commands on its own line, so that remarks have lines of the file. A word
 //! that is not known, or that a tree cannot have, is a remark.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use roundelay::Fault;
 
+use crate::commands::MOST_OBJECTS;
 use crate::uci::Translated;
 
 /// Whether a text is such a file.
@@ -66,18 +67,15 @@ fn of_path<'i, 'a>(items: &'i [Item<'a>], path: &str) -> Vec<&'i Item<'a>> {
 /// What a file says, and what is told of it.
 #[derive(Default)]
 struct Told {
-    remarks: Vec<(usize, String)>,
+    /// Each once: simple queues are written for both directions.
+    remarks: BTreeSet<(usize, String)>,
     /// Commands of a line.
     commands: BTreeMap<usize, String>,
 }
 
 impl Told {
     fn remark(&mut self, line: usize, text: impl Into<String>) {
-        let remark = (line, text.into());
-        // Simple queues are written for both directions.
-        if !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
-        }
+        self.remarks.insert((line, text.into()));
     }
 
     fn run(&mut self, line: usize, command: &str) {
@@ -151,12 +149,12 @@ fn joined(text: &str) -> Vec<(usize, String)> {
 pub(crate) fn translated(text: &str) -> Result<Translated, Fault> {
     let lines = joined(text);
     let mut told = Told::default();
-    let items = items(&lines, &mut told);
+    let items = items(&lines, &mut told)?;
     let mut marks = Marks::default();
     for item in of_path(&items, "/ip firewall mangle") {
         marks.read(item, &mut told);
     }
-    marks.resolve(&mut told);
+    marks.resolve(&mut told)?;
     let mut types = BTreeMap::new();
     for (name, words) in TYPES {
         types.insert((*name).to_owned(), (0, (*words).to_owned()));
@@ -172,15 +170,14 @@ pub(crate) fn translated(text: &str) -> Result<Translated, Fault> {
         script += told.commands.get(&line).map_or("", String::as_str);
         script.push('\n');
     }
-    told.remarks.sort_by_key(|(line, _)| *line);
     Ok(Translated {
         script,
-        remarks: told.remarks,
+        remarks: told.remarks.into_iter().collect(),
     })
 }
 
 /// The commands that add something.
-fn items<'a>(lines: &'a [(usize, String)], told: &mut Told) -> Vec<Item<'a>> {
+fn items<'a>(lines: &'a [(usize, String)], told: &mut Told) -> Result<Vec<Item<'a>>, Fault> {
     let mut items = Vec::new();
     let mut path = String::new();
     for (line, text) in lines {
@@ -224,8 +221,17 @@ fn items<'a>(lines: &'a [(usize, String)], told: &mut Told) -> Vec<Item<'a>> {
         if !item.is_off() {
             items.push(item);
         }
+        if items.len() > MOST_OBJECTS {
+            return Err(too_many(*line));
+        }
     }
-    items
+    Ok(items)
+}
+
+fn too_many(line: usize) -> Fault {
+    let most = format!("at most {MOST_OBJECTS}");
+    let fault = Fault::wanted(most).behind("too many queues, types, rules and filters; ");
+    fault.in_file("", line)
 }
 
 /// Types that are there without a command.
@@ -484,24 +490,65 @@ impl<'a> Class<'a> {
     }
 }
 
-/// The number of the class with this name, if it is another one.
-fn above(classes: &[Class<'_>], name: &str, own: usize) -> Option<usize> {
-    for (number, class) in classes.iter().enumerate() {
-        if class.name == name && number != own {
-            return Some(number);
-        }
-    }
-    None
+/// The classes of an interface, by name.
+struct Family<'c, 'a> {
+    classes: &'c [Class<'a>],
+    numbers: BTreeMap<&'a str, usize>,
+    parents: BTreeSet<&'a str>,
 }
 
-/// Whether no class has this one as its parent.
-fn is_leaf(classes: &[Class<'_>], class: &Class<'_>) -> bool {
-    for other in classes {
-        if other.parent == class.name && other.name != class.name {
-            return false;
+impl<'c, 'a> Family<'c, 'a> {
+    fn of(classes: &'c [Class<'a>]) -> Self {
+        let mut numbers = BTreeMap::new();
+        let mut parents = BTreeSet::new();
+        for (number, class) in classes.iter().enumerate() {
+            numbers.entry(class.name).or_insert(number);
+            if class.parent != class.name {
+                parents.insert(class.parent);
+            }
+        }
+        Self {
+            classes,
+            numbers,
+            parents,
         }
     }
-    true
+
+    /// The parent of a class, if it is one of these.
+    fn above(&self, number: usize) -> Option<usize> {
+        let above = *self.numbers.get(self.classes[number].parent)?;
+        (above != number).then_some(above)
+    }
+
+    fn is_leaf(&self, class: &Class<'_>) -> bool {
+        !self.parents.contains(class.name)
+    }
+
+    /// The classes in their order, but parents before their children.
+    fn in_order(&self) -> Result<Vec<usize>, Fault> {
+        let mut is_written = vec![false; self.classes.len()];
+        let mut order = Vec::new();
+        for (first, class) in self.classes.iter().enumerate() {
+            let mut path = Vec::new();
+            let mut next = Some(first);
+            while let Some(number) = next.filter(|number| !is_written[*number]) {
+                if path.len() > self.classes.len() {
+                    return Err(circle(class.name, class.line));
+                }
+                path.push(number);
+                next = self.above(number);
+            }
+            for number in path.into_iter().rev() {
+                is_written[number] = true;
+                order.push(number);
+            }
+        }
+        Ok(order)
+    }
+}
+
+fn circle(name: &str, line: usize) -> Fault {
+    Fault::new(format!("the parents of queue '{name}' go in a circle")).in_file("", line)
 }
 
 /// Writes the classes of an interface. Those whose parent is none of them hang at the root.
@@ -513,34 +560,14 @@ fn write(device: &str, classes: &[Class<'_>], told: &mut Told) -> Result<(), Fau
         first.line,
         &format!("tc qdisc add dev {device} root handle 1: htb"),
     );
-    let mut is_written = vec![false; classes.len()];
-    let mut order = Vec::new();
-    // Parents first.
-    while order.len() < classes.len() {
-        let before = order.len();
-        for (number, class) in classes.iter().enumerate() {
-            let above = above(classes, class.parent, number);
-            if !is_written[number] && above.is_none_or(|above| is_written[above]) {
-                is_written[number] = true;
-                order.push(number);
-            }
-        }
-        if order.len() == before {
-            let class = &classes[is_written.iter().position(|done| !done).unwrap_or(0)];
-            let fault = Fault::new(format!(
-                "the parents of queue '{}' go in a circle",
-                class.name
-            ));
-            return Err(fault.in_file("", class.line));
-        }
-    }
+    let family = Family::of(classes);
     // Commands go to the line of the class, but not before those of its parent.
     let mut line = first.line;
     let mut priority = 0;
-    for number in order {
+    for number in family.in_order()? {
         let class = &classes[number];
         line = line.max(class.line);
-        let above = above(classes, class.parent, number);
+        let above = family.above(number);
         let parent = match above {
             Some(above) => format!("1:{:x}", above + 1),
             None => "1:".to_owned(),
@@ -551,7 +578,7 @@ fn write(device: &str, classes: &[Class<'_>], told: &mut Told) -> Result<(), Fau
             None => limit,
             Some(_) => class.guaranteed.max(NEXT_TO_NOTHING).min(limit),
         };
-        let is_leaf = is_leaf(classes, class);
+        let is_leaf = family.is_leaf(class);
         let id = format!("1:{:x}", number + 1);
         let mut command = format!(
             "tc class add dev {device} parent {parent} classid {id} htb rate {rate}bit ceil \
@@ -583,7 +610,7 @@ fn write(device: &str, classes: &[Class<'_>], told: &mut Told) -> Result<(), Fau
     }
     // The first queue that matches decides, wherever its parent stands.
     for (number, class) in classes.iter().enumerate() {
-        if !is_leaf(classes, class) {
+        if !family.is_leaf(class) {
             continue;
         }
         let id = format!("1:{:x}", number + 1);
@@ -684,6 +711,9 @@ fn simple(
                         }
                         continue;
                     };
+                    if longer.len() + matches.len() > MOST_OBJECTS {
+                        return Err(too_many(item.line));
+                    }
                     for words in &matches {
                         longer.push(format!("{words} {found}"));
                     }
@@ -739,22 +769,21 @@ fn tree(
         told.check(item, &READ, &[]);
         of_tree.push(item);
     }
-    let is_queue = |name: &str| of_tree.iter().any(|item| item.get("name") == name);
+    let mut above = BTreeMap::new();
+    for item in &of_tree {
+        above.insert(item.get("name"), item.get("parent"));
+    }
     // The interface at the top of each queue.
     let mut devices: BTreeMap<String, Vec<Class<'_>>> = BTreeMap::new();
     for item in &of_tree {
         let mut top = item.get("parent");
-        for _ in 0..of_tree.len() {
-            if !is_queue(top) {
-                break;
+        let mut steps = 0;
+        while let Some(next) = above.get(top) {
+            top = next;
+            steps += 1;
+            if steps > of_tree.len() {
+                return Err(circle(item.get("name"), item.line));
             }
-            let above = of_tree.iter().find(|other| other.get("name") == top);
-            top = above.map_or("", |above| above.get("parent"));
-        }
-        if is_queue(top) {
-            let name = item.get("name");
-            let fault = Fault::new(format!("the parents of queue '{name}' go in a circle"));
-            return Err(fault.in_file("", item.line));
         }
         let device: String = top
             .chars()
@@ -837,25 +866,18 @@ impl<'a> Marks<'a> {
             }
         }
         if item.get("tcp-flags") == "ack" {
-            both.iter_mut()
-                .for_each(|text| *text += " --tcp-flags SYN,RST,ACK ACK");
+            for text in &mut both {
+                *text += " --tcp-flags SYN,RST,ACK ACK";
+            }
         }
         for (name, value) in &item.words {
             let is_known = READ.contains(name) || ["comment", "disabled"].contains(name);
             if !is_known {
                 // A word that the reader of these rules does not know makes a reserve of it.
-                let _ = write!(
-                    both[0],
-                    " '{}={}'",
-                    name.replace('\'', ""),
-                    value.replace('\'', "")
-                );
-                let _ = write!(
-                    both[1],
-                    " '{}={}'",
-                    name.replace('\'', ""),
-                    value.replace('\'', "")
-                );
+                let unknown = format!("{name}={value}").replace('\'', "");
+                for text in &mut both {
+                    let _ = write!(text, " '{unknown}'");
+                }
             }
         }
         if action == "mark-connection" {
@@ -879,13 +901,17 @@ impl<'a> Marks<'a> {
     }
 
     /// Writes the rules as commands of iptables.
-    fn resolve(&self, told: &mut Told) {
+    fn resolve(&self, told: &mut Told) -> Result<(), Fault> {
+        let mut written = 0;
         for (line, name, connection, words, goes_on) in &self.rules {
             let number = self.numbers[name];
             let guard = if *goes_on { "" } else { " -m mark --mark 0" };
             let mut all = Vec::new();
             match self.connections.get(connection) {
                 _ if connection.is_empty() => all.push(words.clone()),
+                Some(asked) if written + 2 * asked.len() > MOST_OBJECTS => {
+                    return Err(too_many(*line));
+                }
                 Some(asked) => {
                     for both in asked {
                         for one in both {
@@ -900,6 +926,7 @@ impl<'a> Marks<'a> {
                     );
                 }
             }
+            written += all.len();
             for words in all {
                 told.run(
                     *line,
@@ -909,6 +936,7 @@ impl<'a> Marks<'a> {
                 );
             }
         }
+        Ok(())
     }
 
     /// The filters for a queue's marks.

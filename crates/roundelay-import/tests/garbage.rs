@@ -103,6 +103,33 @@ fn long_scripts_end_soon() {
         })
         .collect();
     let words = "a ".repeat(500_000);
+    // RouterOS: children before their parents, and products of lists.
+    let nested = |depth: usize| {
+        let mut text = "/queue tree\n".to_owned();
+        for number in (1..depth).rev() {
+            text += &format!("add name=q{number} parent=q{} max-limit=1M\n", number - 1);
+        }
+        text
+    };
+    let many = |word: &str| {
+        let mut text = format!("{word}=10.0.0.0");
+        for number in 0..10_000 {
+            text += &format!(",10.1.{}.{}", number / 256, number % 256);
+        }
+        text
+    };
+    let product = format!(
+        "/queue simple\nadd name=a {} {}\n",
+        many("target"),
+        many("dst")
+    );
+    let mut marks = "/ip firewall mangle\n".to_owned();
+    for _ in 0..4_000 {
+        marks += "add action=mark-connection new-connection-mark=c protocol=udp\n\
+                  add action=mark-packet connection-mark=c new-packet-mark=p\n";
+    }
+    marks += "/queue tree\n";
+    let circle = "/queue tree\nadd name=a parent=b\nadd name=b parent=a\n";
     for (script, part) in [
         ("(".repeat(1_000_000), "too many `((`"),
         (classes(|_| 0), "at most 8192"),
@@ -112,6 +139,10 @@ fn long_scripts_end_soon() {
             format!("set -- {words}\n{}", "shift\n".repeat(400_000)),
             "more than",
         ),
+        (nested(8_000) + circle, "go in a circle"),
+        (nested(9_000), "at most 8192"),
+        (product, "at most 8192"),
+        (marks, "at most 8192"),
     ] {
         let begun = Instant::now();
         let told = import(&Settings::default(), &script).expect_err(part);
