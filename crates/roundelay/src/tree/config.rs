@@ -758,7 +758,6 @@ pub enum Problem {
     Setting(Box<ConfigError>),
 }
 
-/// Wraps a configuration error.
 /// Notes a flow's leaf.
 fn note(leaves: &mut Vec<u32>, flow: FlowId, leaf: usize) {
     if flow.index() >= leaves.len() {
@@ -767,6 +766,7 @@ fn note(leaves: &mut Vec<u32>, flow: FlowId, leaf: usize) {
     leaves[flow.index()] = leaf as u32;
 }
 
+/// Wraps a configuration error.
 pub(super) fn setting(node: &str, error: ConfigError) -> TreeError {
     problem(node, Problem::Setting(Box::new(error)))
 }
