@@ -65,6 +65,7 @@ fn report(arguments: &Advise) -> Result<Report, Failure> {
     }
     let rows = rows(&trials, arguments)?;
     let mut ways = Vec::new();
+    let mut chosen = Vec::new();
     for way in Way::BOTH {
         let mut of_way = Vec::new();
         for (trial, row) in trials.iter().zip(&rows) {
@@ -73,24 +74,34 @@ fn report(arguments: &Advise) -> Result<Report, Failure> {
             }
         }
         let line = access.rate(way).bits_per_second();
+        let knee = knee(&of_way, line).and_then(Rate::from_bits_per_second);
+        let knee = knee.ok_or_else(|| Failure::run(no_ping(way)))?;
+        chosen.push(knee);
         ways.push(Direction {
             way: way.name(),
             line,
-            knee: knee(&of_way, line).unwrap_or(line),
+            knee: knee.bits_per_second(),
             rows: of_way,
         });
     }
     let notes = notes(&access, &ways);
-    let chosen = [&ways[0], &ways[1]]
-        .map(|direction| Rate::from_bits_per_second(direction.knee).unwrap_or(access.down));
+    let [down, up] = [chosen[0], chosen[1]];
     Ok(Report {
         version: env!("CARGO_PKG_VERSION"),
         link: access.line.name(),
-        script: script::commands(&arguments.dev, chosen, access.line),
-        sqm: script::sqm(&arguments.dev, chosen, access.line),
+        script: script::commands(&arguments.dev, [down, up], access.line),
+        sqm: script::sqm(&arguments.dev, [down, up], access.line),
         ways,
         notes,
     })
+}
+
+fn no_ping(way: Way) -> String {
+    format!(
+        "no ping came through while {} was full, at any rate: this line is too slow for a \
+         household, so there is no rate to name",
+        way.name()
+    )
 }
 
 fn trial(

@@ -34,11 +34,15 @@ impl Way {
             Self::Down => "besteffort ingress",
             Self::Up => "besteffort ack-filter",
         };
-        let lengths = match line.keyword() {
-            "" => String::new(),
-            keyword => format!(" {keyword}"),
-        };
-        format!("cake bandwidth {rate} {words}{lengths}")
+        format!("cake bandwidth {rate} {words}{}", lengths(line))
+    }
+}
+
+/// The line's keyword for cake's other words to end in.
+pub(super) fn lengths(line: Line) -> String {
+    match line.keyword() {
+        "" => String::new(),
+        keyword => format!(" {keyword}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use roundelay::Rate;
 use roundelay_sim::topologies::Line;
 
-use super::household::Way;
+use super::household::{Way, lengths};
 
 /// The commands of a Linux router. Rates are down and up.
 pub(super) fn commands(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<String> {
@@ -23,10 +23,7 @@ pub(super) fn commands(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<S
 
 /// A section of `/etc/config/sqm`. Rates are down and up.
 pub(super) fn sqm(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<String> {
-    let lengths = match line.keyword() {
-        "" => String::new(),
-        keyword => format!(" {keyword}"),
-    };
+    let lengths = lengths(line);
     let mut lines = vec!["config queue".to_owned()];
     for (name, value) in [
         ("enabled", "1".to_owned()),

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
-use crate::ids::{LinkId, NodeId};
+use crate::ids::NodeId;
 use crate::network::LinkClass;
 
 pub(super) const NODES: &str =
@@ -152,7 +152,7 @@ impl Access {
         [from, to]: [NodeId; 2],
         rate: Rate,
         is_up: bool,
-    ) -> Result<LinkId, TopologyError> {
+    ) -> Result<(), TopologyError> {
         let (delay, jitter) = self.line.waits(is_up);
         let queue = self.deep(rate)?;
         let layer: LinkLayer = match self.line.keyword() {
@@ -171,7 +171,7 @@ impl Access {
             link.jitter = jitter;
             link.set_trace(trace, layer);
         });
-        Ok(id)
+        Ok(())
     }
 
     /// A queue as long as the line's buffer.
