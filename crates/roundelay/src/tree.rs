@@ -492,13 +492,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.leaf_for(packet.flow);
+        self.short = None;
         match self.below.plan.entry(number) {
             Some(entry) if packet.len <= entry.longest => {}
             _ => return Err(packet),
         }
         self.below.now = self.below.now.max(now);
         self.below.arrive(number, packet)?;
-        self.short = None;
         self.activate(number);
         self.retire(number);
         Ok(())

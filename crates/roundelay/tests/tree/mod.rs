@@ -1,6 +1,7 @@
 //! Scheduler contract for trees: the calls of the conformance tests on trees of one to eight
 //! levels, with every discipline usable as a class, and changes of trees under load.
 
+mod acknowledgements;
 mod changes;
 mod errors;
 mod idle;
