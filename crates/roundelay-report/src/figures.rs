@@ -1,25 +1,211 @@
-//! Figures of simulation results. Each is declared once, with name, unit and value, for JSON, the
-//! table of a sweep, terminal and HTML.
+//! Figures of results. Each is declared once, with all that JSON, terminal, HTML and the table of a
+//! sweep tell of it.
+
+mod simulated;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use roundelay_advice::{NEGLIGIBLE_SECONDS, NOTABLE, NOTABLE_LOSS, NOTICED, UNNOTICED_SECONDS};
 use roundelay_sim::LinkClass;
-use roundelay_sim::scenario::{
-    ClassResult, GroupLives, GroupResult, Interval, Results, student_95,
-};
+use roundelay_sim::scenario::{Interval, student_95};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use crate::grid::Column;
+use crate::document::{Block, Section};
+use crate::grid::{Cell, Column, Grid, Paint};
+use crate::text::clean;
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
+pub(crate) use simulated::{
+    CLASS, FLOW, INDICES, LINK, LIVES, RANK, SIZE, SOURCE, TRANSFER, Worst,
+};
 
 /// A figure taken from an `R`.
-pub(crate) struct Figure<R> {
+pub(crate) struct Figure<R: 'static> {
+    pub(crate) label: Label,
+    pub(crate) of: fn(&R) -> Option<f64>,
+}
+
+const fn figure<R>(label: Label, of: fn(&R) -> Option<f64>) -> Figure<R> {
+    Figure { label, of }
+}
+
+/// What is told of a figure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Label {
     /// Name in JSON, and the last part of the column's name in a sweep's table.
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
-    pub(crate) of: fn(&R) -> Option<f64>,
+    /// Heading, below that of the group.
+    head: &'static str,
+    /// What neighbours have in common. Empty for a figure of its own.
+    group: &'static str,
+    /// What it is, in a sentence without its end.
+    pub(crate) about: &'static str,
+    /// Rank for hiding in a narrow terminal: highest first, zero never.
+    spare: u8,
+    pub(crate) is_better_if_more: bool,
+    /// Anything above zero harms: red in a terminal.
+    is_harm: bool,
+    /// From where on a difference counts.
+    pub(crate) difference: Difference,
+}
+
+/// Of a figure without a group, less of which is better.
+const fn label(name: &'static str, unit: Unit, head: &'static str) -> Label {
+    Label {
+        name,
+        unit,
+        head,
+        group: "",
+        about: "",
+        spare: 0,
+        is_better_if_more: false,
+        is_harm: false,
+        difference: Difference::of(unit),
+    }
+}
+
+impl Label {
+    const fn about(mut self, about: &'static str) -> Self {
+        self.about = about;
+        self
+    }
+
+    const fn under(mut self, group: &'static str) -> Self {
+        self.group = group;
+        self
+    }
+
+    const fn spare(mut self, rank: u8) -> Self {
+        self.spare = rank;
+        self
+    }
+
+    const fn more(mut self) -> Self {
+        self.is_better_if_more = true;
+        self
+    }
+
+    const fn harm(mut self) -> Self {
+        self.is_harm = true;
+        self
+    }
+
+    const fn counts(mut self, difference: Difference) -> Self {
+        self.difference = difference;
+        self
+    }
+
+    /// Group and heading: `Delay, p99`.
+    pub(crate) fn title(&self) -> String {
+        let title = if self.group.is_empty() {
+            self.head.to_owned()
+        } else {
+            format!("{}, {}", self.group, self.head)
+        };
+        let (first, rest) = title.split_at(1);
+        first.to_uppercase() + rest
+    }
+
+    /// In a sentence: `p99 delay`.
+    pub(crate) fn words(&self) -> String {
+        format!("{} {}", self.head, self.group)
+            .trim_end()
+            .to_owned()
+    }
+
+    fn column(&self, all: &[&Means]) -> Column {
+        let cells = all.iter().map(|means| Cell {
+            text: means.text(self.name),
+            paint: match (self.is_harm, means.is_positive(self.name)) {
+                (false, _) => Paint::Plain,
+                (true, false) => Paint::Faint,
+                (true, true) => Paint::Bad,
+            },
+        });
+        Column::new(self.head, cells)
+            .under(self.group)
+            .spare(self.spare)
+    }
+}
+
+/// A terminal's table: a row for each name, a column for each figure that any row has, and behind the
+/// loss its `reasons`. Nothing without rows.
+pub(crate) fn table<R>(
+    what: &str,
+    names: &[&str],
+    figures: &[Figure<R>],
+    all: &[&Means],
+    mut reasons: Option<Vec<Cell>>,
+) -> Section {
+    if names.is_empty() {
+        return Section::new();
+    }
+    let mut columns = vec![Column::of(what, names, |name| clean(name))];
+    for Figure { label, .. } in figures {
+        let mut intervals = all.iter().map(|means| means.interval(label.name));
+        if !intervals.any(|interval| interval.is_some()) {
+            continue;
+        }
+        columns.push(label.column(all));
+        if label.name == "loss"
+            && let Some(reasons) = reasons.take()
+        {
+            columns.push(Column::new("dropped", reasons).spare(4));
+        }
+    }
+    vec![Block::Table(Grid::new(columns))]
+}
+
+/// From where on two values of a figure differ for users.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Difference {
+    /// Smaller values count as this one.
+    floor: f64,
+    /// The larger one is larger by more than this much,
+    above: f64,
+    /// and by more than this factor.
+    factor: f64,
+}
+
+impl Difference {
+    /// Packets' delays.
+    const DELAY: Self = Self {
+        floor: NEGLIGIBLE_SECONDS,
+        above: 0.0,
+        factor: NOTABLE,
+    };
+    /// Completion times of transfers: a user waits for them.
+    pub(crate) const WAIT: Self = Self {
+        floor: 0.0,
+        above: UNNOTICED_SECONDS,
+        factor: 1.0 + NOTICED,
+    };
+    const PART: Self = Self {
+        floor: 0.0,
+        above: NOTABLE_LOSS,
+        factor: 1.0,
+    };
+    const OTHER: Self = Self {
+        floor: 0.0,
+        above: 0.0,
+        factor: 1.0 + NOTICED,
+    };
+
+    const fn of(unit: Unit) -> Self {
+        match unit {
+            Unit::Seconds => Self::DELAY,
+            Unit::Part => Self::PART,
+            Unit::Count | Unit::Rate | Unit::Bytes | Unit::Index | Unit::Tenths => Self::OTHER,
+        }
+    }
+
+    pub(crate) fn is_between(self, one: f64, other: f64) -> bool {
+        let less = one.min(other).max(self.floor);
+        let more = one.max(other);
+        more - less > self.above && more > less * self.factor
+    }
 }
 
 /// A figure's unit.
@@ -63,122 +249,37 @@ impl Unit {
     }
 }
 
-use Unit::{Bytes, Count, Index, Part, Rate, Seconds, Tenths};
-
-const fn figure<R>(name: &'static str, unit: Unit, of: fn(&R) -> Option<f64>) -> Figure<R> {
-    Figure { name, unit, of }
-}
-
-/// A source's figures.
-pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
-    figure("flows", Count, |group| Some(group.flows as f64)),
-    figure("throughput", Rate, |group| Some(group.throughput)),
-    figure("loss", Part, |group| group.loss),
-    // If the scenario sets a limit.
-    figure("in_time", Part, |group| group.in_time),
-    // Packets, if Edge-CoDel is active.
-    figure("edge_marked", Count, |group| {
-        Some(group.edge_marked? as f64)
-    }),
-    figure("delay_mean", Seconds, |group| group.delay.mean),
-    figure("delay_p99", Seconds, |group| group.delay.p99),
-    figure("delay_max", Seconds, |group| group.delay.max),
-    figure("jain", Index, |group| group.jain),
-    figure("jain_hosts", Index, |group| group.jain_hosts),
-    figure("least_host", Part, |group| group.least_host),
-    figure("transfers", Count, |group| {
-        Some(group.completion.count as f64)
-    }),
-    figure("incomplete", Count, |group| Some(group.incomplete as f64)),
-    figure("completion_mean", Seconds, |group| group.completion.mean),
-    figure("completion_p99", Seconds, |group| group.completion.p99),
-    figure("completion_by_bytes", Seconds, |group| {
-        group.completion_by_bytes
-    }),
-    figure("goodput", Rate, |group| group.goodput),
-    figure("retransmissions", Count, |group| {
-        Some(group.retransmissions? as f64)
-    }),
-    figure("timeouts", Count, |group| Some(group.timeouts? as f64)),
-    figure("round_trip_mean", Seconds, |group| group.round_trip.mean),
-    figure("round_trip_by_bytes", Seconds, |group| {
-        group.round_trip_by_bytes
-    }),
-];
-
-/// Figures of a source's flows over their lifetimes: `[meter] flows`.
-pub(crate) const LIVES: &[Figure<GroupLives>] = &[
-    figure("throughput", Rate, |lives| lives.throughput),
-    figure("jain", Index, |lives| lives.jain),
-    figure("jain_of_ratios", Index, |lives| lives.jain_of_ratios),
-    figure("reordering", Part, |lives| lives.reordering),
-    figure("round_trip", Seconds, |lives| lives.round_trip),
-    figure("bennett_zhang", Index, |lives| lives.bennett_zhang),
-    figure("startup_latency", Seconds, |lives| lives.startup_latency),
-    figure("starved", Tenths, |lives| Some(lives.starved as f64)),
-    figure("correlation", Index, |lives| lives.correlation),
-];
-
-/// The worst-case fair indices of a source's worst flow: `[meter] wfi`.
-pub(crate) const INDICES: &[Figure<Worst>] = &[
-    figure("b_wfi", Bytes, |worst| worst.b_wfi),
-    figure("t_wfi", Seconds, |worst| worst.t_wfi),
-];
-
-/// A link class's figures.
-pub(crate) const CLASS: &[Figure<ClassResult>] = &[
-    figure("utilisation", Part, |class| Some(class.utilisation)),
-    figure("busiest", Part, |class| Some(class.busiest)),
-    figure("loss", Part, |class| class.loss),
-    figure("wait_mean", Seconds, |class| class.wait.mean),
-    figure("wait_p99", Seconds, |class| class.wait.p99),
-    figure("wait_max", Seconds, |class| class.wait.max),
-];
-
 /// Writes a figure's value with its unit. `name` is the figure's name in JSON and in sweeps. If
 /// there is no such figure, the text has four digits.
 pub fn figure_text(name: &str, value: f64) -> String {
-    match figure_unit(name) {
-        Some(unit) => unit.text(value),
+    match label_of(name) {
+        Some(label) => label.unit.text(value),
         None => digits(value),
     }
 }
 
+/// A figure's label, by its name in JSON or in sweeps.
+pub(crate) fn label_of(name: &str) -> Option<&'static Label> {
+    let class = LinkClass::ALL.iter().find_map(|class| {
+        let name = name.strip_prefix(class.name())?.strip_prefix('_')?;
+        find(CLASS, name)
+    });
+    find(SOURCE, name)
+        .or_else(|| find(TRANSFER, name))
+        .or_else(|| find(INDICES, name))
+        .or_else(|| find(LIVES, name.strip_prefix("lives_").unwrap_or(name)))
+        .or(class)
+        .or_else(|| find(CLASS, name))
+}
+
 /// Whether a higher value is better, by the figure's name in sweeps.
-pub(crate) fn wants_more(name: &str) -> bool {
-    let bare = bare_name(name);
-    bare == "in_time"
-        || bare.starts_with("jain")
-        || ["throughput", "goodput", "bennett_zhang"].contains(&bare)
+pub(crate) fn is_better_if_more(name: &str) -> bool {
+    label_of(name).is_some_and(|label| label.is_better_if_more)
 }
 
-/// A figure's unit, by its name in JSON or in sweeps.
-pub(crate) fn figure_unit(name: &str) -> Option<Unit> {
-    unit_of(name).or_else(|| unit_of(bare_name(name)))
-}
-
-/// A figure's name without the prefix that it has in sweeps: `wait_p99` of `core_wait_p99`.
-fn bare_name(name: &str) -> &str {
-    let Some((prefix, bare)) = name.split_once('_') else {
-        return name;
-    };
-    let is_class = LinkClass::ALL.iter().any(|class| class.name() == prefix);
-    if is_class || prefix == "lives" {
-        bare
-    } else {
-        name
-    }
-}
-
-fn unit_of(name: &str) -> Option<Unit> {
-    fn unit<R>(figures: &[Figure<R>], name: &str) -> Option<Unit> {
-        let found = figures.iter().find(|figure| figure.name == name);
-        found.map(|figure| figure.unit)
-    }
-    unit(SOURCE, name)
-        .or_else(|| unit(CLASS, name))
-        .or_else(|| unit(LIVES, name))
-        .or_else(|| unit(INDICES, name))
+fn find<R>(figures: &'static [Figure<R>], name: &str) -> Option<&'static Label> {
+    let mut labels = figures.iter().map(|figure| &figure.label);
+    labels.find(|label| label.name == name)
 }
 
 /// Four digits.
@@ -194,80 +295,51 @@ fn digits(value: f64) -> String {
 /// The figure with this name.
 pub(crate) fn named<R>(figures: &'static [Figure<R>], name: &str) -> &'static Figure<R> {
     let mut known = figures.iter();
-    match known.find(|figure| figure.name == name) {
+    match known.find(|figure| figure.label.name == name) {
         Some(figure) => figure,
         None => panic!("no figure is called '{name}'"),
-    }
-}
-
-/// The largest indices among a group's flows in one replica. None if no flow of the group crossed a
-/// measured link.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Worst {
-    b_wfi: Option<f64>,
-    t_wfi: Option<f64>,
-}
-
-impl Worst {
-    /// For group `number`. The last group is all groups together and has no kind.
-    pub(crate) fn of(results: &Results, number: usize) -> Self {
-        let group = &results.groups[number];
-        let mut worst = Self {
-            b_wfi: None,
-            t_wfi: None,
-        };
-        for flow in &results.flows {
-            if let Some(indices) = flow.indices
-                && (group.kind.is_empty() || *flow.group == *group.name)
-            {
-                worst.b_wfi = larger(worst.b_wfi, Some(indices.b_wfi));
-                worst.t_wfi = larger(worst.t_wfi, indices.t_wfi);
-            }
-        }
-        worst
-    }
-
-    pub(crate) const fn is_some(&self) -> bool {
-        self.b_wfi.is_some()
-    }
-}
-
-fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.max(other)),
-        (one, None) => one,
-        (None, other) => other,
     }
 }
 
 /// Means and 95% confidence intervals of figures over the replicas, by name. None if no replica has
 /// the figure.
 #[derive(Debug, Clone)]
-pub struct Means(Vec<(&'static str, Unit, Option<Interval>)>);
+pub struct Means(Vec<Mean>);
+
+#[derive(Debug, Clone)]
+struct Mean {
+    label: &'static Label,
+    interval: Option<Interval>,
+}
 
 impl Means {
     pub(crate) fn of<'a, R: 'a>(
-        figures: &[Figure<R>],
+        figures: &'static [Figure<R>],
         replicas: impl Iterator<Item = &'a R> + Clone,
     ) -> Self {
         let mut means = Vec::new();
-        for figure in figures {
-            let values = replicas.clone().map(figure.of);
-            means.push((figure.name, figure.unit, interval(values)));
+        for Figure { label, of } in figures {
+            let interval = interval(replicas.clone().map(of));
+            means.push(Mean { label, interval });
         }
         Self(means)
     }
 
-    fn named(&self, name: &str) -> (Unit, Option<Interval>) {
+    pub(crate) fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    fn named(&self, name: &str) -> &Mean {
         let mut known = self.0.iter();
-        match known.find(|(known, ..)| *known == name) {
-            Some((_, unit, interval)) => (*unit, *interval),
+        match known.find(|mean| mean.label.name == name) {
+            Some(mean) => mean,
             None => panic!("no figure is called '{name}'"),
         }
     }
 
     pub(crate) fn interval(&self, name: &str) -> Option<Interval> {
-        self.named(name).1
+        self.named(name).interval
     }
 
     /// Whether the figure has a mean above zero.
@@ -280,14 +352,14 @@ impl Means {
 
     /// The figure for a terminal.
     pub(crate) fn text(&self, name: &str) -> String {
-        let (unit, interval) = self.named(name);
-        interval_text(interval, |value| unit.short(value))
+        let Mean { label, interval } = self.named(name);
+        interval_text(*interval, |value| label.unit.short(value))
     }
 }
 
 impl Serialize for Means {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, _, interval)| (name, interval)))
+        serializer.collect_map(self.0.iter().map(|mean| (mean.label.name, mean.interval)))
     }
 }
 
@@ -317,22 +389,5 @@ pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> St
     }
 }
 
-/// Each summary's figure.
-pub(crate) fn means(name: &str, head: &str, all: &[&Means]) -> Column {
-    Column::of(head, all, |means| means.text(name))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Formerly a figure of a class of links was printed without its unit.
-    #[test]
-    fn figures_of_sweeps_have_units_and_a_better_end() {
-        assert_eq!(figure_text("core_wait_p99", 0.0123), "12.3 ms");
-        assert_eq!(figure_text("lives_throughput", 1e6), "1.00 Mbit/s");
-        assert_eq!(figure_text("unknown_figure", 0.5), "0.5000");
-        assert!(wants_more("lives_jain_of_ratios") && wants_more("goodput"));
-        assert!(!wants_more("delay_p99") && !wants_more("core_loss"));
-    }
-}
+mod tests;

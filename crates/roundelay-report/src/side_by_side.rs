@@ -1,14 +1,13 @@
 //! One network under several queues, with the same seeds: figures side by side, and their paired
 //! differences from the first queue.
 
-use roundelay_advice::{NEGLIGIBLE_SECONDS, NOTABLE, NOTABLE_LOSS, NOTICED, UNNOTICED_SECONDS};
 use roundelay_sim::scenario::{GroupResult, Interval, student_95};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
-use crate::figures::{Figure, SOURCE, Unit, interval_text, named};
+use crate::figures::{Figure, SOURCE, TRANSFER, Unit, interval_text, named};
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::json::Printed;
@@ -64,50 +63,19 @@ fn are_many(cut_off: u64, all: u64) -> bool {
     cut_off as f64 > MOST_INCOMPLETE * all as f64
 }
 
-/// The figure by which a group's queues are compared, in words.
-pub(crate) struct Criterion {
-    pub(crate) figure: &'static Figure<GroupResult>,
-    pub(crate) words: &'static str,
-    is_better_if_more: bool,
-}
-
-impl Criterion {
-    fn new(name: &'static str, words: &'static str, is_better_if_more: bool) -> Self {
-        Self {
-            figure: named(SOURCE, name),
-            words,
-            is_better_if_more,
-        }
-    }
-
-    /// Whether two means differ by as much as makes a difference in `compare`. Users notice a tenth
-    /// of a completion time or of a rate. Packets' delays count from 5 ms on, by a quarter.
-    fn is_much(&self, means: [f64; 2]) -> bool {
-        let [less, more] = [means[0].min(means[1]), means[0].max(means[1])];
-        match self.figure.unit {
-            Unit::Seconds if self.figure.name == "completion_mean" => {
-                more - less > UNNOTICED_SECONDS && more > less * (1.0 + NOTICED)
-            }
-            Unit::Seconds => more > less.max(NEGLIGIBLE_SECONDS) * NOTABLE,
-            Unit::Part => more - less > NOTABLE_LOSS,
-            _ => more > less * (1.0 + NOTICED),
-        }
-    }
-
-    /// Chooses what its senders wait for: that a transfer ends, or that a packet arrives. A
-    /// transfer without end wants throughput, and where few transfers become complete, throughput
-    /// tells.
-    pub(crate) fn of(group: &GroupResult) -> Self {
-        let all = group.incomplete + group.completion.count;
-        if are_many(group.incomplete, all) {
-            Self::new("throughput", "throughput", true)
-        } else if group.completion.count > 0 {
-            Self::new("completion_mean", "mean completion time", false)
-        } else if group.retransmissions.is_some() {
-            Self::new("throughput", "throughput", true)
-        } else {
-            Self::new("delay_p99", "p99 delay", false)
-        }
+/// The figure by which a group's queues are compared. It is what the group's senders wait for: that a
+/// transfer ends, or that a packet arrives. A transfer without end wants throughput, and where few
+/// transfers become complete, throughput tells.
+pub(crate) fn criterion(group: &GroupResult) -> &'static Figure<GroupResult> {
+    let all = group.incomplete + group.completion.count;
+    if are_many(group.incomplete, all) {
+        named(SOURCE, "throughput")
+    } else if group.completion.count > 0 {
+        named(TRANSFER, "completion_mean")
+    } else if group.retransmissions.is_some() {
+        named(SOURCE, "throughput")
+    } else {
+        named(SOURCE, "delay_p99")
     }
 }
 
@@ -190,8 +158,7 @@ impl SideBySide {
     }
 
     /// Whether two queues differ by more than chance, and by more than `compare` takes for nothing.
-    fn is_notable(&self, queues: [usize; 2], group: usize, criterion: &Criterion) -> bool {
-        let figure = criterion.figure;
+    fn is_notable(&self, queues: [usize; 2], group: usize, figure: &Figure<GroupResult>) -> bool {
         let mut means = Vec::new();
         for queue in queues {
             match self.mean(queue, group, figure) {
@@ -199,7 +166,8 @@ impl SideBySide {
                 None => return false,
             }
         }
-        criterion.is_much([means[0], means[1]]) && is_sure(self.difference(queues, group, figure))
+        figure.label.difference.is_between(means[0], means[1])
+            && is_sure(self.difference(queues, group, figure))
     }
 
     /// A group's transfers under a queue, over all replicas: those that did not become complete,
@@ -221,13 +189,13 @@ impl SideBySide {
     }
 
     /// The figure that tells how a group fares under all queues alike.
-    fn criterion(&self, group: usize) -> Criterion {
-        let criterion = Criterion::of(self.group(group));
+    fn criterion(&self, group: usize) -> &'static Figure<GroupResult> {
         let mut queues = 0..self.queues.len();
         if queues.any(|queue| self.cuts_transfers_off(queue, group)) {
-            return Criterion::new("throughput", "throughput", true);
+            named(SOURCE, "throughput")
+        } else {
+            criterion(self.group(group))
         }
-        criterion
     }
 
     /// How many of a group's transfers the end of the runs cut off, where these are many.
@@ -252,37 +220,35 @@ impl SideBySide {
         let criterion = self.criterion(group);
         let mut differences = Vec::new();
         for queue in 1..self.queues.len() {
-            differences.push(self.difference([0, queue], group, criterion.figure));
+            differences.push(self.difference([0, queue], group, criterion));
         }
         Verdict {
             group: self.group(group).name.clone(),
-            figure: criterion.figure.name,
+            figure: criterion.label.name,
             differences,
-            text: self.sentence(group, &criterion) + &self.cut_off_text(group),
+            text: self.sentence(group, criterion) + &self.cut_off_text(group),
         }
     }
 
     /// The best queue for a group, and the others that are as good as the replicas can tell.
-    fn sentence(&self, group: usize, criterion: &Criterion) -> String {
+    fn sentence(&self, group: usize, criterion: &Figure<GroupResult>) -> String {
         let name = clean(&self.group(group).name);
+        let words = criterion.label.words();
         let mut means = Vec::new();
         for queue in 0..self.queues.len() {
-            if let Some(mean) = self.mean(queue, group, criterion.figure) {
+            if let Some(mean) = self.mean(queue, group, criterion) {
                 means.push((queue, mean.mean));
             }
         }
         means.sort_by(|(_, one), (_, other)| {
-            if criterion.is_better_if_more {
+            if criterion.label.is_better_if_more {
                 other.total_cmp(one)
             } else {
                 one.total_cmp(other)
             }
         });
         let [(best, _), .., (worst, _)] = means[..] else {
-            return format!(
-                "{name}: at most one of the queues has a {}.",
-                criterion.words
-            );
+            return format!("{name}: at most one of the queues has a {words}.");
         };
         let mut alike = Vec::new();
         for (queue, _) in &means[1..] {
@@ -290,16 +256,15 @@ impl SideBySide {
                 alike.push(clean(&self.queues[*queue].queue));
             }
         }
-        let value = interval_text(self.mean(best, group, criterion.figure), |value| {
-            criterion.figure.unit.text(value)
+        let value = interval_text(self.mean(best, group, criterion), |value| {
+            criterion.label.unit.text(value)
         });
         let queue = clean(&self.queues[best].queue);
-        let words = criterion.words;
         if self.first().replicas.len() == 1 {
             let (worst, other) = means[means.len() - 1];
             return format!(
                 "{name}: {words} {value} under {queue}, {} under {}, of one seed.",
-                criterion.figure.unit.text(other),
+                criterion.label.unit.text(other),
                 clean(&self.queues[worst].queue)
             );
         }
@@ -314,9 +279,9 @@ impl SideBySide {
             format!(" (and not notably worse under {})", alike.join(", "))
         };
         let worst_queue = clean(&self.queues[worst].queue);
-        let less = self.difference([worst, best], group, criterion.figure);
+        let less = self.difference([worst, best], group, criterion);
         let less = percent(less.map_or(0.0, |difference| difference.mean.abs()));
-        let direction = if criterion.is_better_if_more {
+        let direction = if criterion.label.is_better_if_more {
             "more"
         } else {
             "less"
@@ -342,10 +307,10 @@ impl SideBySide {
                 let name = clean(&verdict.group);
                 let criterion = self.criterion(group);
                 let difference = verdict.differences[queue - 1];
-                if !self.is_notable([0, queue], group, &criterion) {
+                if !self.is_notable([0, queue], group, criterion) {
                     alike.push(name);
                 } else if difference
-                    .is_some_and(|by| (by.mean > 0.0) == criterion.is_better_if_more)
+                    .is_some_and(|by| (by.mean > 0.0) == criterion.label.is_better_if_more)
                 {
                     better.push(name);
                 } else {
@@ -419,22 +384,19 @@ impl SideBySide {
         )];
         // What the sentence is about comes first, and gives way last.
         let mut figures = vec![criterion];
-        for figure in [
-            Criterion::new("delay_p99", "p99 delay", false),
-            Criterion::new("throughput", "throughput", true),
-        ] {
-            if figure.figure.name != figures[0].figure.name {
-                figures.push(figure);
+        for name in ["delay_p99", "throughput"] {
+            if name != criterion.label.name {
+                figures.push(named(SOURCE, name));
             }
         }
-        for (rank, figure) in (0..).zip(&figures) {
-            let head = figure.words;
+        for (rank, figure) in (0..).zip(figures) {
+            let head = figure.label.words();
             columns.push(
                 Column::of("mean", &numbers, |queue| {
-                    let mean = self.mean(*queue, group, figure.figure);
-                    interval_text(mean, |value| figure.figure.unit.short(value))
+                    let mean = self.mean(*queue, group, figure);
+                    interval_text(mean, |value| figure.label.unit.short(value))
                 })
-                .under(head)
+                .under(&head)
                 .spare(rank),
             );
             columns.push(
@@ -442,7 +404,7 @@ impl SideBySide {
                     if *queue == 0 {
                         return String::new().into();
                     }
-                    difference_text(self.difference([0, *queue], group, figure.figure)).into()
+                    difference_text(self.difference([0, *queue], group, figure)).into()
                 })
                 .under(head)
                 .spare(rank),
@@ -451,7 +413,7 @@ impl SideBySide {
         let loss = named(SOURCE, "loss");
         columns.push(Column::of("loss", &numbers, |queue| {
             interval_text(self.mean(*queue, group, loss), |value| {
-                loss.unit.short(value)
+                loss.label.unit.short(value)
             })
         }));
         vec![Block::Table(Grid::new(columns))]
@@ -465,11 +427,11 @@ impl SideBySide {
             let mut means = Vec::new();
             let mut longest = 0.0_f64;
             for queue in 0..self.queues.len() {
-                let mean = self.mean(queue, group, criterion.figure);
+                let mean = self.mean(queue, group, criterion);
                 longest = longest.max(mean.map_or(0.0, |mean| mean.mean));
                 means.push(mean);
             }
-            let (unit, per_unit) = match criterion.figure.unit {
+            let (unit, per_unit) = match criterion.label.unit {
                 Unit::Seconds if longest >= 1.0 => ("s", 1.0),
                 Unit::Seconds => ("ms", 1e3),
                 _ => ("Mbit/s", 1e-6),
@@ -487,14 +449,18 @@ impl SideBySide {
                 }
             }
             charts.push(Chart {
-                title: format!("{}: {}", clean(&self.group(group).name), criterion.words),
+                title: format!(
+                    "{}: {}",
+                    clean(&self.group(group).name),
+                    criterion.label.words()
+                ),
                 x: Axis {
                     label: "queue of routers".to_owned(),
                     names,
                     ..Axis::default()
                 },
                 y: Axis {
-                    label: format!("{}, {unit}", criterion.words),
+                    label: format!("{}, {unit}", criterion.label.words()),
                     ..Axis::default()
                 },
                 curves: vec![Curve {

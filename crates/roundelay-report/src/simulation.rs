@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
-use crate::figures::{Means, means};
-use crate::grid::{Cell, Column, Grid, Paint};
+use crate::figures::{CLASS, SOURCE, TRANSFER, table};
+use crate::grid::{Column, Grid};
 use crate::json::Printed;
 use crate::lives;
-use crate::summary::{GroupSummary, Summary};
+use crate::summary::Summary;
 use crate::table::reasons_in_words;
 use crate::text::{clean, cut};
 use crate::units::{count, short_count, significant};
@@ -106,99 +106,43 @@ impl Simulated {
                 .map(|results| results.groups[group].packets);
             reasons.push(Gone::mean(gone.map(Gone::from)).into());
         }
-        let all: Vec<&Means> = groups.iter().map(|group| &group.means).collect();
-        let mut columns = vec![
-            Column::of("sources", groups, |group| clean(&group.name)),
-            means("flows", "flows", &all).spare(2),
-            means("throughput", "throughput", &all),
-            Column::of("loss", groups, |group| loss(&group.means)),
-            Column::new("dropped", reasons).spare(4),
-            means("delay_mean", "mean", &all).under("delay"),
-            means("delay_p99", "p99", &all).under("delay"),
-            means("delay_max", "max", &all).under("delay").spare(3),
-            means("jain", "Jain", &all),
-        ];
-        if groups
-            .iter()
-            .any(|group| group.means.interval("jain_hosts").is_some())
-        {
-            columns.push(means("jain_hosts", "Jain", &all).under("hosts"));
-            columns.push(means("least_host", "least", &all).under("hosts"));
+        let mut names = Vec::new();
+        let mut all = Vec::new();
+        for group in groups {
+            names.push(&*group.name);
+            all.push(&group.means);
         }
-        let has_deadlines = |group: &GroupSummary| group.means.interval("in_time").is_some();
-        if groups.iter().any(has_deadlines) {
-            columns.push(means("in_time", "in time", &all));
-        }
-        let has_marks = |group: &GroupSummary| group.means.is_positive("edge_marked");
-        if groups.iter().any(has_marks) {
-            columns.insert(5, means("edge_marked", "edge marks", &all).spare(4));
-        }
-        vec![Block::Table(Grid::new(columns))]
+        table("sources", &names, SOURCE, &all, Some(reasons))
     }
 
     /// Transfers and retransmissions, if any.
     fn transfers(&self) -> Section {
-        let mut groups = Vec::new();
+        let mut names = Vec::new();
+        let mut all = Vec::new();
         for group in &self.summary.groups {
             let has_any = group.means.is_positive("transfers")
                 || group.means.is_positive("incomplete")
                 || group.means.interval("retransmissions").is_some();
             if has_any {
-                groups.push(group);
+                names.push(&*group.name);
+                all.push(&group.means);
             }
         }
-        if groups.is_empty() {
-            return Vec::new();
-        }
-        let all: Vec<&Means> = groups.iter().map(|group| &group.means).collect();
-        let columns = vec![
-            Column::of("transfers", &groups, |group| clean(&group.name)),
-            means("transfers", "complete", &all),
-            means("incomplete", "incomplete", &all).spare(3),
-            means("completion_mean", "mean", &all).under("completion time"),
-            means("completion_p99", "p99", &all).under("completion time"),
-            means("completion_by_bytes", "by bytes", &all)
-                .under("completion time")
-                .spare(5),
-            means("goodput", "goodput", &all),
-            means("retransmissions", "sent again", &all).spare(2),
-            means("timeouts", "timeouts", &all).spare(4),
-            means("round_trip_mean", "mean", &all)
-                .under("round trip")
-                .spare(6),
-            means("round_trip_by_bytes", "by bytes", &all)
-                .under("round trip")
-                .spare(6),
-        ];
-        vec![Block::Table(Grid::new(columns))]
+        table("transfers", &names, TRANSFER, &all, None)
     }
 
     fn classes(&self) -> Section {
         let classes = &self.summary.classes;
-        let mut links = Vec::new();
-        if let Some(first) = self.replicas.first() {
-            for class in &first.classes {
-                links.push(count(class.links).into());
-            }
-        }
         let mut reasons = Vec::new();
-        for class in 0..classes.len() {
-            let gone = self.replicas.iter().map(|results| &results.classes[class]);
+        let mut names = Vec::new();
+        let mut all = Vec::new();
+        for (number, class) in classes.iter().enumerate() {
+            let gone = self.replicas.iter().map(|results| &results.classes[number]);
             reasons.push(Gone::mean(gone.map(Gone::of)).into());
+            names.push(class.class);
+            all.push(&class.means);
         }
-        let all: Vec<&Means> = classes.iter().map(|class| &class.means).collect();
-        let columns = vec![
-            Column::of("links", classes, |class| class.class.to_owned()),
-            Column::new("number", links).spare(2),
-            means("utilisation", "utilisation", &all),
-            means("busiest", "busiest", &all),
-            Column::of("loss", classes, |class| loss(&class.means)),
-            Column::new("dropped", reasons).spare(4),
-            means("wait_mean", "mean", &all).under("wait"),
-            means("wait_p99", "p99", &all).under("wait"),
-            means("wait_max", "max", &all).under("wait").spare(3),
-        ];
-        vec![Block::Table(Grid::new(columns))]
+        table("links", &names, CLASS, &all, Some(reasons))
     }
 
     /// The queues' disciplines and buffers, one line per distinct combination with the link class.
@@ -316,16 +260,5 @@ impl Gone {
             reasons.push((number, reason));
         }
         reasons_in_words(&reasons)
-    }
-}
-
-fn loss(means: &Means) -> Cell {
-    Cell {
-        text: means.text("loss"),
-        paint: if means.is_positive("loss") {
-            Paint::Bad
-        } else {
-            Paint::Faint
-        },
     }
 }

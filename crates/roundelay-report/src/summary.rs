@@ -5,7 +5,7 @@ use roundelay_sim::scenario::{RankResult, Results};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::figures::{CLASS, INDICES, LIVES, Means, SOURCE, Worst};
+use crate::figures::{CLASS, INDICES, LIVES, Means, SOURCE, TRANSFER, Worst};
 
 /// Means and confidence intervals.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
@@ -76,7 +76,7 @@ impl Summary {
             let results = replicas.iter().map(|replica| &replica.groups[number]);
             summary.groups.push(GroupSummary {
                 name: group.name.clone(),
-                means: Means::of(SOURCE, results),
+                means: Means::of(SOURCE, results.clone()).and(Means::of(TRANSFER, results)),
                 lives: LivesSummary::of(replicas, number),
                 indices: indices_of(replicas, number),
             });

@@ -15,7 +15,7 @@ pub use self::page::Page;
 use self::grid::small;
 use self::page::note_on_first_replica;
 use super::frame::{Frame, escape, fact, fill, notes};
-use crate::side_by_side::Criterion;
+use crate::side_by_side::criterion;
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
 
@@ -97,11 +97,15 @@ fn answer(simulated: &Simulated) -> String {
         if group.kind.is_empty() || clauses.len() == MOST_NAMED {
             continue;
         }
-        let Criterion { figure, words, .. } = Criterion::of(group);
-        if let Some(interval) = summary.means.interval(figure.name) {
+        let figure = criterion(group);
+        if let Some(interval) = summary.means.interval(figure.label.name) {
             let is = if clauses.is_empty() { "is " } else { "" };
-            let value = figure.unit.text(interval.mean);
-            clauses.push(format!("the {words} of {} {is}{value}", group.name));
+            let value = figure.label.unit.text(interval.mean);
+            clauses.push(format!(
+                "the {} of {} {is}{value}",
+                figure.label.words(),
+                group.name
+            ));
         }
     }
     let came_out = match &clauses[..] {
@@ -138,21 +142,21 @@ fn figures(simulated: &Simulated) -> String {
         if group.kind.is_empty() {
             continue;
         }
-        let figure = Criterion::of(group);
+        let figure = criterion(group);
         let mut beside = Vec::new();
         if summary.means.is_positive("loss") {
             beside.push(format!("loss {}", summary.means.text("loss")));
         }
         // The mean is over those that are complete.
-        if figure.figure.name == "completion_mean" && summary.means.is_positive("incomplete") {
+        if figure.label.name == "completion_mean" && summary.means.is_positive("incomplete") {
             beside.push(format!("{} incomplete", summary.means.text("incomplete")));
         }
         let beside = small(&beside.join(", "));
         entries.push(format!(
             "    <div><dt>{}, {}</dt><dd>{}{beside}</dd></div>",
             escape(&group.name),
-            figure.words,
-            escape(&summary.means.text(figure.figure.name))
+            figure.label.words(),
+            escape(&summary.means.text(figure.label.name))
         ));
     }
     entries.truncate(MOST_FIGURES);

@@ -6,7 +6,7 @@ use roundelay_sim::scenario::student_95;
 
 use super::layout::Layout;
 use super::points::{KeyValues, Swept, SweptPoint};
-use crate::figures::wants_more;
+use crate::figures::is_better_if_more;
 use crate::text::clean;
 
 /// A point with a mean.
@@ -121,7 +121,7 @@ fn combinations<'a>(swept: &Swept, key_index: usize, entries: &[Entry<'a>]) -> V
     let mut all = Vec::new();
     for mut cell in by_rest.into_values() {
         cell.sort_by(|one, other| one.mean.total_cmp(&other.mean));
-        if wants_more(&swept.figure) {
+        if is_better_if_more(&swept.figure) {
             cell.reverse();
         }
         if cell.len() > 1 {
@@ -197,7 +197,7 @@ fn distance(cell: &[Entry<'_>]) -> f64 {
 
 /// The value that is best most often, and the next one.
 fn headline(swept: &Swept, wins: BTreeMap<String, usize>, of: &Combinations) -> String {
-    let best = if wants_more(&swept.figure) {
+    let best = if is_better_if_more(&swept.figure) {
         "highest"
     } else {
         "lowest"

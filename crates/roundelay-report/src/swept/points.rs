@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use roundelay_sim::scenario::{Interval, student_95};
 
-use crate::figures::{Unit, figure_unit};
+use crate::figures::{Unit, label_of};
 use crate::text::clean;
 use crate::units::{bytes, rate, seconds};
 
@@ -149,6 +149,6 @@ impl Swept {
     }
 
     pub(super) fn unit(&self) -> Unit {
-        figure_unit(&self.figure).unwrap_or(Unit::Index)
+        label_of(&self.figure).map_or(Unit::Index, |label| label.unit)
     }
 }

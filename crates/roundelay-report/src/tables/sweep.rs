@@ -7,7 +7,7 @@ use roundelay_sim::scenario::Results;
 
 use super::column::Column;
 use super::rows::Table;
-use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, Worst};
+use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, TRANSFER, Worst};
 
 /// Names of a row's figures: those of the source, those that `[meter]` asks for, and those of each
 /// link class. In seconds, bits per second, bytes, or fractions of 1.
@@ -64,13 +64,14 @@ fn figures(source: Option<(&Results, usize)>, to: &mut dyn FnMut(&str, &'static 
         to: &mut dyn FnMut(&str, &'static str, Option<f64>),
     ) {
         for figure in figures {
-            to(prefix, figure.name, of.and_then(figure.of));
+            to(prefix, figure.label.name, of.and_then(figure.of));
         }
     }
     let group = source.map(|(results, number)| &results.groups[number]);
     let lives = group.and_then(|group| group.lives.as_ref());
     let worst = source.map(|(results, number)| Worst::of(results, number));
     part("", SOURCE, group, to);
+    part("", TRANSFER, group, to);
     part("lives", LIVES, lives, to);
     part("", INDICES, worst.as_ref(), to);
     for class in LinkClass::ALL.map(LinkClass::name) {

@@ -1,70 +1,8 @@
 //! HTML tables with figures, each a mean over replicas.
 
-use crate::figures::{Figure, Unit, interval, interval_text, named};
+use crate::figures::{Figure, interval, interval_text};
 use crate::html::escape;
 use crate::html::summary::heading;
-
-/// A column: heading, explanation, figure and unit.
-pub(super) struct Column<R> {
-    pub(super) head: &'static str,
-    pub(super) about: &'static str,
-    pub(super) of: fn(&R) -> Option<f64>,
-    pub(super) unit: Unit,
-    /// A second line, from all replicas.
-    pub(super) below: Option<fn(&[&R]) -> String>,
-}
-
-impl<R> Column<R> {
-    pub(super) const fn new(
-        head: &'static str,
-        about: &'static str,
-        unit: Unit,
-        of: fn(&R) -> Option<f64>,
-    ) -> Self {
-        Self {
-            head,
-            about,
-            of,
-            unit,
-            below: None,
-        }
-    }
-
-    /// Of the figure with this name.
-    pub(super) fn of(
-        figures: &'static [Figure<R>],
-        name: &str,
-        head: &'static str,
-        about: &'static str,
-    ) -> Self {
-        let figure = named(figures, name);
-        Self::new(head, about, figure.unit, figure.of)
-    }
-
-    pub(super) const fn with(mut self, below: fn(&[&R]) -> String) -> Self {
-        self.below = Some(below);
-        self
-    }
-
-    fn cell(&self, replicas: &[&R]) -> String {
-        let interval = interval(replicas.iter().copied().map(self.of));
-        let sort = match interval {
-            Some(interval) => format!(" data-sort=\"{}\"", interval.mean),
-            None => String::new(),
-        };
-        let text = interval_text(interval, |value| self.unit.text(value));
-        // On a line of its own, half the interval does not widen the column.
-        let (mean, half) = match text.split_once(" ±") {
-            Some((mean, half)) => (mean, small(&format!("±{half}"))),
-            None => (&text[..], String::new()),
-        };
-        let below = match self.below {
-            Some(below) => small(&below(replicas)),
-            None => String::new(),
-        };
-        format!("<td{sort}>{}{half}{below}</td>", escape(mean))
-    }
-}
 
 /// A line below in small letters, if there is any.
 pub(super) fn small(line: &str) -> String {
@@ -83,30 +21,47 @@ pub(super) struct Row<'a, R> {
     pub(super) replicas: Vec<&'a R>,
 }
 
-/// A table sortable by each column. Columns without any figure are left out.
-pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Column<R>]) -> String {
-    let columns: Vec<_> = columns
-        .iter()
-        .filter(|column| has_any(rows, column))
-        .collect();
+/// Nothing stands below a figure.
+pub(super) fn nothing<R>(_: &Figure<R>, _: &[&R]) -> String {
+    String::new()
+}
+
+/// A table sortable by each column. Figures that no row has are left out. `below` writes a second
+/// line for a figure from all replicas.
+pub(super) fn table<R>(
+    id: &str,
+    what: &str,
+    rows: &[Row<'_, R>],
+    figures: impl IntoIterator<Item = &'static Figure<R>>,
+    below: fn(&Figure<R>, &[&R]) -> String,
+) -> String {
     let mut heads = String::new();
-    for column in &columns {
-        heads += &heading(column.head, column.about);
+    let mut lines = Vec::new();
+    for row in rows {
+        lines.push(start(row));
     }
-    let lines: Vec<_> = rows.iter().map(|row| line(row, &columns)).collect();
+    for figure in figures {
+        if !has_any(rows, figure) {
+            continue;
+        }
+        heads += &heading(&figure.label.title(), figure.label.about);
+        for (row, line) in rows.iter().zip(&mut lines) {
+            *line += &cell(figure, &row.replicas, &below(figure, &row.replicas));
+        }
+    }
     format!(
         "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n\
-         {}\n</tbody>\n</table>",
+         {}</tr>\n</tbody>\n</table>",
         heading(what, ""),
-        lines.join("\n")
+        lines.join("</tr>\n")
     )
 }
 
-/// Whether any replica has the column's figure.
-fn has_any<R>(rows: &[Row<'_, R>], column: &Column<R>) -> bool {
+/// Whether any replica has the figure.
+fn has_any<R>(rows: &[Row<'_, R>], figure: &Figure<R>) -> bool {
     for row in rows {
         for replica in &row.replicas {
-            if (column.of)(replica).is_some() {
+            if (figure.of)(replica).is_some() {
                 return true;
             }
         }
@@ -114,15 +69,27 @@ fn has_any<R>(rows: &[Row<'_, R>], column: &Column<R>) -> bool {
     false
 }
 
-fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {
+/// A row's beginning, with its name.
+fn start<R>(row: &Row<'_, R>) -> String {
     let class = if row.is_sum { " class=\"sum\"" } else { "" };
-    let below = small(&row.below);
-    let mut cells = String::new();
-    for column in columns {
-        cells += &column.cell(&row.replicas);
-    }
+    let name = escape(&row.name);
     format!(
-        "<tr{class}><th scope=\"row\">{}{below}</th>{cells}</tr>",
-        escape(&row.name)
+        "<tr{class}><th scope=\"row\">{name}{}</th>",
+        small(&row.below)
     )
+}
+
+fn cell<R>(figure: &Figure<R>, replicas: &[&R], below: &str) -> String {
+    let interval = interval(replicas.iter().copied().map(figure.of));
+    let sort = match interval {
+        Some(interval) => format!(" data-sort=\"{}\"", interval.mean),
+        None => String::new(),
+    };
+    let text = interval_text(interval, |value| figure.label.unit.text(value));
+    // On a line of its own, half the interval does not widen the column.
+    let (mean, half) = match text.split_once(" ±") {
+        Some((mean, half)) => (mean, small(&format!("±{half}"))),
+        None => (&text[..], String::new()),
+    };
+    format!("<td{sort}>{}{half}{}</td>", escape(mean), small(below))
 }

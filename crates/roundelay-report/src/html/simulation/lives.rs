@@ -1,11 +1,11 @@
 //! HTML section for `[meter]`: flows over their lifetimes (throughput, fairness, reordering,
 //! startup), worst-case fair indices, and ranks with their modes.
 
-use roundelay_sim::scenario::{GroupLives, RankResult};
+use roundelay_sim::scenario::RankResult;
 
-use super::grid::{Column, Row, table};
+use super::grid::{Row, nothing, table};
 use super::tables::{MOST_ROWS, groups};
-use crate::figures::{INDICES, LIVES, Unit, Worst};
+use crate::figures::{INDICES, LIVES, RANK, Worst};
 use crate::simulation::Simulated;
 use crate::units::count;
 
@@ -53,11 +53,6 @@ fn rows<'a, R>(
     rows
 }
 
-/// A column for a figure of flows over their lives.
-fn life(name: &str, head: &'static str, about: &'static str) -> Column<GroupLives> {
-    Column::of(LIVES, name, head, about)
-}
-
 fn lives(simulated: &Simulated) -> String {
     let rows = rows(simulated, |replica, group| {
         simulated.replicas[replica].groups[group].lives.as_ref()
@@ -65,69 +60,10 @@ fn lives(simulated: &Simulated) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let columns = [
-        life(
-            "throughput",
-            "Throughput",
-            "Mean throughput of the flows, each from the first packet to the last",
-        ),
-        life(
-            "jain",
-            "Jain",
-            "Jain’s index of these throughputs by weight",
-        ),
-        life(
-            "jain_of_ratios",
-            "Jain of ratios",
-            "Jain’s index of throughputs by what sources ask for",
-        ),
-        life(
-            "bennett_zhang",
-            "Ratio",
-            "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link",
-        ),
-        Column::new(
-            "Least ratio",
-            "The smallest of these ratios",
-            Unit::Index,
-            |lives| lives.bennett_zhang_min,
-        ),
-        life(
-            "reordering",
-            "Reordered",
-            "The part of the packets received after one that was sent later (RFC 4737)",
-        ),
-        life(
-            "round_trip",
-            "Round trip",
-            "Mean of the flows’ mean round trips",
-        ),
-        life(
-            "startup_latency",
-            "Startup",
-            "Mean startup latency of flows that have ended",
-        ),
-        Column::new(
-            "Longest startup",
-            "The longest startup latency",
-            Unit::Seconds,
-            |lives| lives.startup_latency_max,
-        ),
-        life(
-            "starved",
-            "Starved",
-            "Flows far below the mean throughput by weight",
-        ),
-        life(
-            "correlation",
-            "Correlation",
-            "Pearson’s, of throughputs with round trips: -1 to 1",
-        ),
-    ];
     titled(
         "lives",
         "Each over its own life",
-        &table("lives", "Source", &rows, &columns),
+        &table("lives", "Source", &rows, LIVES, nothing),
     )
 }
 
@@ -148,25 +84,10 @@ fn indices(simulated: &Simulated) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let columns = [
-        Column::of(
-            INDICES,
-            "b_wfi",
-            "B-WFI",
-            "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s \
-             share",
-        ),
-        Column::of(
-            INDICES,
-            "t_wfi",
-            "T-WFI",
-            "T-WFI: the largest delay of a packet behind the flow’s share",
-        ),
-    ];
     titled(
         "indices",
         "Worst-case fair indices of the worst flow",
-        &table("indices", "Worst flow of", &rows, &columns),
+        &table("indices", "Worst flow of", &rows, INDICES, nothing),
     )
 }
 
@@ -198,35 +119,13 @@ fn rank_table(ranks: &[(String, RankResult)]) -> String {
             replicas: vec![rank],
         });
     }
-    let columns = [
-        Column::new(
-            "Throughput",
-            "Mean over replicas of the throughput of this rank, the least first",
-            Unit::Rate,
-            |rank: &RankResult| Some(rank.mean),
-        ),
-        Column::new(
-            "Deviation",
-            "Standard deviation over replicas",
-            Unit::Rate,
-            |rank| rank.deviation,
-        ),
-        Column::new(
-            "Lower mode",
-            "Mean of the lower of two modes, where the rank has two",
-            Unit::Rate,
-            |rank: &RankResult| Some(rank.modes?[0].mean),
-        )
-        .with(|ranks| replicas_of(ranks, 0)),
-        Column::new(
-            "Higher mode",
-            "Mean of the higher of two modes",
-            Unit::Rate,
-            |rank: &RankResult| Some(rank.modes?[1].mean),
-        )
-        .with(|ranks| replicas_of(ranks, 1)),
-    ];
-    table("ranks", "Rank", &rows, &columns)
+    table("ranks", "Rank", &rows, RANK, |figure, ranks| {
+        match figure.label.name {
+            "lower_mode" => replicas_of(ranks, 0),
+            "higher_mode" => replicas_of(ranks, 1),
+            _ => String::new(),
+        }
+    })
 }
 
 /// How many replicas are in a mode.
@@ -265,7 +164,7 @@ source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '6
         let page = page("meter = { flows = true, wfi = true }");
         for head in [
             "Jain",
-            "Ratio",
+            "Ratio, mean",
             "Reordered",
             "Starved",
             "B-WFI",

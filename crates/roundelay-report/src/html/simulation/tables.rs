@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use roundelay_sim::link_name;
-use roundelay_sim::scenario::{
-    ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult,
-};
+use roundelay_sim::scenario::{FlowResult, GroupResult, LinkResult, Results, SizeResult};
 
-use super::grid::{Column, Row, table};
-use crate::figures::{CLASS, SOURCE, Unit};
+use super::grid::{Row, nothing, table};
+use crate::figures::{CLASS, FLOW, LINK, SIZE, SOURCE, TRANSFER};
 use crate::simulation::{Gone, Simulated};
 use crate::units::{bytes, count};
 
@@ -38,11 +36,6 @@ fn rows<'a, R>(
     rows
 }
 
-/// A column for a figure of sources.
-fn source(name: &str, head: &'static str, about: &'static str) -> Column<GroupResult> {
-    Column::of(SOURCE, name, head, about)
-}
-
 fn kinds(group: &GroupResult) -> (String, String) {
     (group.name.clone(), group.kind.replace('_', " "))
 }
@@ -57,85 +50,14 @@ pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
 }
 
 pub(super) fn sources(simulated: &Simulated) -> String {
-    let mut columns = vec![
-        source("flows", "Flows", "Flows that were opened"),
-        source("throughput", "Throughput", "What arrived after the warm-up"),
-        source(
-            "loss",
-            "Loss",
-            "The part of the packets that did not arrive",
-        )
-        .with(|groups| Gone::mean(groups.iter().map(|group| group.packets.into()))),
-        source(
-            "delay_mean",
-            "Mean delay",
-            "From agent to the end of the route",
-        ),
-        Column::new(
-            "p50",
-            "Half of the packets took no longer",
-            Unit::Seconds,
-            |group| group.delay.p50,
-        ),
-        source("delay_p99", "p99", "99 of 100 packets took no longer"),
-        Column::new(
-            "p99.9",
-            "999 of 1000 packets took no longer",
-            Unit::Seconds,
-            |group| group.delay.p999,
-        ),
-        source("delay_max", "max", "The longest delay"),
-        source(
-            "round_trip_mean",
-            "Round trip",
-            "Mean over complete transfers over TCP",
-        ),
-        source(
-            "jain",
-            "Jain",
-            "Jain’s fairness index of the flows’ throughputs by weight",
-        ),
-    ];
-    let mut has_marks = false;
-    let mut has_deadlines = false;
-    let mut has_hosts = false;
-    for replica in &simulated.replicas {
-        for group in &replica.groups {
-            has_marks |= group.edge_marked.is_some();
-            has_deadlines |= group.in_time.is_some();
-            has_hosts |= group.jain_hosts.is_some();
+    let rows = groups(simulated);
+    table("sources", "Source", &rows, SOURCE, |figure, groups| {
+        if figure.label.name == "loss" {
+            Gone::mean(groups.iter().map(|group| group.packets.into()))
+        } else {
+            String::new()
         }
-    }
-    if has_marks {
-        columns.insert(
-            3,
-            source(
-                "edge_marked",
-                "Edge marks",
-                "Packets marked by Edge-CoDel in place of drops",
-            ),
-        );
-    }
-    if has_hosts {
-        columns.push(source(
-            "jain_hosts",
-            "Jain, hosts",
-            "Jain’s fairness index of the hosts’ throughputs",
-        ));
-        columns.push(source(
-            "least_host",
-            "Least host",
-            "The least host’s throughput as a part of the hosts’ mean",
-        ));
-    }
-    if has_deadlines {
-        columns.push(source(
-            "in_time",
-            "In time",
-            "The part of the packets that arrived in time: [meter] late",
-        ));
-    }
-    table("sources", "Source", &groups(simulated), &columns)
+    })
 }
 
 /// The section on transfers, if there are any.
@@ -149,69 +71,6 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     if groups.is_empty() {
         return String::new();
     }
-    let columns = [
-        source(
-            "transfers",
-            "Complete",
-            "Transfers that their receivers have",
-        ),
-        source(
-            "incomplete",
-            "Incomplete",
-            "Transfers that were cut off or lost packets for good",
-        ),
-        source("completion_mean", "Mean", "Completion time"),
-        source(
-            "completion_by_bytes",
-            "By bytes",
-            "Mean completion time, weighted by the transfers’ bytes",
-        ),
-        Column::new(
-            "p50",
-            "Half of the transfers took no longer",
-            Unit::Seconds,
-            |group| group.completion.p50,
-        ),
-        Column::new(
-            "p90",
-            "9 of 10 transfers took no longer",
-            Unit::Seconds,
-            |group| group.completion.p90,
-        ),
-        source(
-            "completion_p99",
-            "p99",
-            "99 of 100 transfers took no longer",
-        ),
-        Column::new(
-            "max",
-            "The longest completion time",
-            Unit::Seconds,
-            |group| group.completion.max,
-        ),
-        source(
-            "goodput",
-            "Goodput",
-            "Mean over transfers of their bytes by their time",
-        ),
-        source(
-            "retransmissions",
-            "Sent again",
-            "Segments that were sent again",
-        ),
-        source("timeouts", "Timeouts", "Timeouts of senders"),
-        source(
-            "round_trip_by_bytes",
-            "Round trip by bytes",
-            "Mean of the transfers’ mean round trips, weighted by their bytes",
-        ),
-        Column::new(
-            "Round trip p99",
-            "99 of 100 transfers had a shorter mean round trip",
-            Unit::Seconds,
-            |group| group.round_trip.p99,
-        ),
-    ];
     format!(
         "\n<section aria-labelledby=\"transfers-title\">\n  <h2 \
          id=\"transfers-title\">Transfers</h2>\n  \
@@ -219,7 +78,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
          aria-labelledby=\"transfers-title\">\n{}\n  </div>\n  \
          <h3 id=\"sizes-title\">By size</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" \
          role=\"region\" aria-labelledby=\"sizes-title\">\n{}\n  </div>\n</section>\n",
-        table("transfers", "Source", &groups, &columns),
+        table("transfers", "Source", &groups, TRANSFER, nothing),
         sizes(&groups)
     )
 }
@@ -250,109 +109,22 @@ fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
 
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     let rows: Vec<_> = groups.iter().flat_map(size_rows).collect();
-    let columns = [
-        Column::new(
-            "Complete",
-            "Complete transfers of that size",
-            Unit::Count,
-            |size: &SizeResult| Some(size.completion.count as f64),
-        ),
-        Column::new("Mean", "Completion time", Unit::Seconds, |size| {
-            size.completion.mean
-        }),
-        Column::new(
-            "p50",
-            "Half of the transfers took no longer",
-            Unit::Seconds,
-            |size| size.completion.p50,
-        ),
-        Column::new(
-            "p99",
-            "99 of 100 transfers took no longer",
-            Unit::Seconds,
-            |size| size.completion.p99,
-        ),
-        Column::new(
-            "max",
-            "The longest completion time",
-            Unit::Seconds,
-            |size| size.completion.max,
-        ),
-        Column::new(
-            "Goodput",
-            "Mean over transfers of their bytes by their time",
-            Unit::Rate,
-            |size| Some(size.goodput),
-        ),
-        Column::new(
-            "Round trip",
-            "Mean over transfers over TCP",
-            Unit::Seconds,
-            |size| size.round_trip.mean,
-        ),
-        Column::new("Bytes", "Of all of them", Unit::Bytes, |size| {
-            Some(size.bytes as f64)
-        }),
-    ];
-    table("sizes", "Source and size", &rows, &columns)
-}
-
-/// A column for a figure of link classes.
-fn class(name: &str, head: &'static str, about: &'static str) -> Column<ClassResult> {
-    Column::of(CLASS, name, head, about)
+    table("sizes", "Source and size", &rows, SIZE, nothing)
 }
 
 pub(super) fn classes(simulated: &Simulated) -> String {
-    let columns = [
-        Column::new(
-            "Number",
-            "Links of this class, one way",
-            Unit::Count,
-            |class: &ClassResult| Some(class.links as f64),
-        ),
-        class(
-            "utilisation",
-            "Utilisation",
-            "Mean of the parts of the time at work",
-        ),
-        class("busiest", "Busiest", "Utilisation of the busiest of them").with(|classes| {
-            match classes.first() {
-                Some(class) => class.busiest_link.clone(),
-                None => String::new(),
-            }
-        }),
-        class(
-            "loss",
-            "Loss",
-            "Dropped and lost packets over sent and dropped packets",
-        )
-        .with(|classes| Gone::mean(classes.iter().map(|class| Gone::of(class)))),
-        class("wait_mean", "Mean wait", "In their queues"),
-        Column::new(
-            "p50",
-            "Half of the waits were no longer",
-            Unit::Seconds,
-            |class| class.wait.p50,
-        ),
-        class("wait_p99", "p99", "99 of 100 waits were no longer"),
-        Column::new(
-            "p99.9",
-            "999 of 1000 waits were no longer",
-            Unit::Seconds,
-            |class| class.wait.p999,
-        ),
-        class("wait_max", "max", "The longest wait"),
-    ];
-    table(
-        "classes",
-        "Class",
-        &rows(
-            simulated,
-            |results| &results.classes,
-            |class| (class.class.to_owned(), String::new()),
-        ),
-        &columns,
-    )
+    let rows = rows(
+        simulated,
+        |results| &results.classes,
+        |class| (class.class.to_owned(), String::new()),
+    );
+    table("classes", "Class", &rows, CLASS, |figure, classes| {
+        match (figure.label.name, classes) {
+            ("busiest", [first, ..]) => first.busiest_link.clone(),
+            ("loss", _) => Gone::mean(classes.iter().map(|class| Gone::of(class))),
+            _ => String::new(),
+        }
+    })
 }
 
 fn buffered(link: &LinkResult) -> String {
@@ -376,29 +148,13 @@ pub(super) fn links(simulated: &Simulated) -> String {
         other.total_cmp(&one)
     });
     rows.truncate(MOST_ROWS);
-    let columns = [
-        Column::new("Rate", "Of the link", Unit::Rate, |link: &LinkResult| {
-            Some(link.rate as f64)
-        }),
-        Column::new(
-            "Utilisation",
-            "Part of the time at work",
-            Unit::Part,
-            |link| Some(link.utilisation),
-        ),
-        Column::new("Packets", "That it carried", Unit::Count, |link| {
-            Some(link.packets as f64)
-        }),
-        Column::new(
-            "Loss",
-            "Dropped and lost packets over sent and dropped packets",
-            Unit::Part,
-            LinkResult::loss,
-        )
-        .with(|links| Gone::mean(links.iter().map(|link| Gone::of_link(link)))),
-        Column::new("Mean wait", "In its queue", Unit::Seconds, |link| link.wait),
-    ];
-    table("links", "Link", &rows, &columns)
+    table("links", "Link", &rows, LINK, |figure, links| {
+        if figure.label.name == "loss" {
+            Gone::mean(links.iter().map(|link| Gone::of_link(link)))
+        } else {
+            String::new()
+        }
+    })
 }
 
 pub(super) fn links_about(simulated: &Simulated) -> String {
@@ -439,76 +195,13 @@ pub(super) fn flows(simulated: &Simulated) -> String {
     if let Some(first) = simulated.replicas.first() {
         rows.extend(first.flows.iter().take(MOST_ROWS).map(flow));
     }
-    let columns = [
-        Column::new(
-            "Opened",
-            "When it began",
-            Unit::Seconds,
-            |flow: &FlowResult| Some(flow.opened),
-        ),
-        Column::new("Sent", "Packets after the warm-up", Unit::Count, |flow| {
-            Some(flow.packets.sent as f64)
-        }),
-        Column::new(
-            "Throughput",
-            "What arrived after the warm-up",
-            Unit::Rate,
-            |flow| Some(flow.throughput),
-        ),
-        Column::new(
-            "Loss",
-            "The part of the packets that did not arrive",
-            Unit::Part,
-            |flow: &FlowResult| flow.packets.loss(),
-        )
-        .with(|flows| Gone::mean(flows.iter().map(|flow| flow.packets.into()))),
-        Column::new(
-            "Mean delay",
-            "From agent to the end of the route",
-            Unit::Seconds,
-            |flow| flow.delay,
-        ),
-        Column::new(
-            "Deviation",
-            "Of one packet’s delay from the mean",
-            Unit::Seconds,
-            |flow| flow.delay_deviation,
-        ),
-        Column::new("max", "The longest delay", Unit::Seconds, |flow| {
-            flow.longest_delay
-        }),
-        Column::new(
-            "Ratio",
-            "Bennett and Zhang’s ratio: throughput over the throughput on a separate link",
-            Unit::Index,
-            |flow| flow.life?.bennett_zhang,
-        ),
-        Column::new(
-            "Reordered",
-            "Packets received after one that was sent later",
-            Unit::Count,
-            |flow| Some(flow.life?.reordered as f64),
-        ),
-        Column::new(
-            "Startup",
-            "Startup latency, of a flow that has ended",
-            Unit::Seconds,
-            |flow| flow.life?.startup_latency,
-        ),
-        Column::new(
-            "B-WFI",
-            "B-WFI: the largest number of bytes by which the backlogged flow was behind the share",
-            Unit::Bytes,
-            |flow| Some(flow.indices?.b_wfi),
-        ),
-        Column::new(
-            "T-WFI",
-            "T-WFI: the largest delay of a packet behind the flow’s share",
-            Unit::Seconds,
-            |flow| flow.indices?.t_wfi,
-        ),
-    ];
-    table("flows", "Flow", &rows, &columns)
+    table("flows", "Flow", &rows, FLOW, |figure, flows| {
+        if figure.label.name == "loss" {
+            Gone::mean(flows.iter().map(|flow| flow.packets.into()))
+        } else {
+            String::new()
+        }
+    })
 }
 
 pub(super) fn flows_about(simulated: &Simulated) -> String {
@@ -532,18 +225,14 @@ pub(super) fn flows_about(simulated: &Simulated) -> String {
     of + &others
 }
 
-fn replica(results: &Results) -> Row<'_, Results> {
+/// A row for each replica: all sources together, the last group.
+fn replica(results: &Results) -> Row<'_, GroupResult> {
     Row {
         name: format!("seed {}", results.seed),
-        below: String::new(),
+        below: format!("{} packet-hops", count(results.packet_hops)),
         is_sum: false,
-        replicas: vec![results],
+        replicas: results.groups.last().into_iter().collect(),
     }
-}
-
-/// The total over all sources, the last group.
-fn all(results: &Results) -> Option<&GroupResult> {
-    results.groups.last()
 }
 
 /// The section with a row per replica, if there are several.
@@ -551,62 +240,13 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
     if simulated.replicas.len() < 2 {
         return String::new();
     }
-    let columns = [
-        Column::new(
-            "Throughput",
-            "What arrived after the warm-up",
-            Unit::Rate,
-            |results: &Results| Some(all(results)?.throughput),
-        ),
-        Column::new(
-            "Loss",
-            "The part of the packets that did not arrive",
-            Unit::Part,
-            |results| all(results)?.loss,
-        ),
-        Column::new(
-            "Mean delay",
-            "From agent to the end of the route",
-            Unit::Seconds,
-            |results| all(results)?.delay.mean,
-        ),
-        Column::new(
-            "p99",
-            "99 of 100 packets took no longer",
-            Unit::Seconds,
-            |results| all(results)?.delay.p99,
-        ),
-        Column::new(
-            "Completion",
-            "Mean completion time of transfers",
-            Unit::Seconds,
-            |results| all(results)?.completion.mean,
-        ),
-        Column::new(
-            "Completion p99",
-            "99 of 100 transfers took no longer",
-            Unit::Seconds,
-            |results| all(results)?.completion.p99,
-        ),
-        Column::new(
-            "Goodput",
-            "Mean over transfers of their bytes by their time",
-            Unit::Rate,
-            |results| all(results)?.goodput,
-        ),
-        Column::new(
-            "Packet-hops",
-            "Packets that links have sent, counted once a link",
-            Unit::Count,
-            |results| Some(results.packet_hops as f64),
-        ),
-    ];
     let rows: Vec<_> = simulated.replicas.iter().map(replica).collect();
+    let figures = SOURCE.iter().chain(TRANSFER);
     format!(
         "\n<section aria-labelledby=\"replicas-title\">\n  <h2 \
          id=\"replicas-title\">Replicas</h2>\n  \
          <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" \
          aria-labelledby=\"replicas-title\">\n{}\n  </div>\n</section>\n",
-        table("replicas", "Replica", &rows, &columns)
+        table("replicas", "Replica", &rows, figures, nothing)
     )
 }
