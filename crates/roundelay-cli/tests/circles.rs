@@ -158,11 +158,12 @@ fn imports(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
             .into_iter()
             .flat_map(paths)
             .collect();
-        // Paths outside of `use`, also those that begin with the name of a child.
+        // Paths outside of `use`, also those that begin with the name of a child. What ends in `::` is
+        // the beginning of a list in braces, found above.
         for word in
             source.split(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)))
         {
-            if word.contains("::") && !word.starts_with("::") {
+            if word.contains("::") && !word.starts_with("::") && !word.ends_with("::") {
                 found.push(word.trim_end_matches(':').to_owned());
             }
         }

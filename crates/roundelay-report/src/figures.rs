@@ -1,6 +1,7 @@
 //! Figures of results. Each is declared once, with all that JSON, terminal, HTML and the table of a
 //! sweep tell of it.
 
+mod compared;
 mod simulated;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use crate::document::{Block, Section};
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::text::clean;
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
+pub(crate) use compared::{FAIRNESS, KIND, SERVICE};
 pub(crate) use simulated::{
     CLASS, FLOW, INDICES, LINK, LIVES, RANK, SIZE, SOURCE, TRANSFER, Worst,
 };
@@ -47,6 +49,10 @@ pub(crate) struct Label {
     pub(crate) is_better_if_more: bool,
     /// Anything above zero harms: red in a terminal.
     is_harm: bool,
+    /// In bold in a terminal.
+    is_bold: bool,
+    /// Left out where no value is above zero.
+    is_if_any: bool,
     /// From where on a difference counts.
     pub(crate) difference: Difference,
 }
@@ -62,6 +68,8 @@ const fn label(name: &'static str, unit: Unit, head: &'static str) -> Label {
         spare: 0,
         is_better_if_more: false,
         is_harm: false,
+        is_bold: false,
+        is_if_any: false,
         difference: Difference::of(unit),
     }
 }
@@ -92,6 +100,16 @@ impl Label {
         self
     }
 
+    const fn bold(mut self) -> Self {
+        self.is_bold = true;
+        self
+    }
+
+    const fn if_any(mut self) -> Self {
+        self.is_if_any = true;
+        self
+    }
+
     const fn counts(mut self, difference: Difference) -> Self {
         self.difference = difference;
         self
@@ -115,18 +133,40 @@ impl Label {
             .to_owned()
     }
 
-    fn column(&self, all: &[&Means]) -> Column {
-        let cells = all.iter().map(|means| Cell {
-            text: means.text(self.name),
-            paint: match (self.is_harm, means.is_positive(self.name)) {
-                (false, _) => Paint::Plain,
-                (true, false) => Paint::Faint,
-                (true, true) => Paint::Bad,
-            },
-        });
-        Column::new(self.head, cells)
+    /// Whether a table with these values has a column for the figure.
+    pub(crate) fn is_shown(&self, values: impl Iterator<Item = Option<f64>>) -> bool {
+        let mut known = values.flatten();
+        known.any(|value| !self.is_if_any || value > 0.0)
+    }
+
+    /// A column of a terminal.
+    pub(crate) fn column(&self, cells: Vec<Cell>) -> Column {
+        let column = Column::new(self.head, cells)
             .under(self.group)
-            .spare(self.spare)
+            .spare(self.spare);
+        if self.is_bold { column.bold() } else { column }
+    }
+
+    /// A value in a terminal's table.
+    pub(crate) fn cell(&self, value: Option<f64>) -> Cell {
+        self.painted(self.text(value), value)
+    }
+
+    fn painted(&self, text: String, value: Option<f64>) -> Cell {
+        let paint = match value {
+            Some(value) if self.is_harm && value > 0.0 => Paint::Bad,
+            Some(_) if self.is_harm => Paint::Faint,
+            _ => Paint::Plain,
+        };
+        Cell { text, paint }
+    }
+
+    /// A value with its unit, or a dash.
+    pub(crate) fn text(&self, value: Option<f64>) -> String {
+        match value {
+            Some(value) => self.unit.text(value),
+            None => "–".to_owned(),
+        }
     }
 }
 
@@ -144,11 +184,15 @@ pub(crate) fn table<R>(
     }
     let mut columns = vec![Column::of(what, names, |name| clean(name))];
     for Figure { label, .. } in figures {
-        let mut intervals = all.iter().map(|means| means.interval(label.name));
-        if !intervals.any(|interval| interval.is_some()) {
+        let means = all.iter().map(|means| means.mean(label.name));
+        if !label.is_shown(means.clone()) {
             continue;
         }
-        columns.push(label.column(all));
+        let mut cells = Vec::new();
+        for (means, mean) in all.iter().zip(means) {
+            cells.push(label.painted(means.text(label.name), mean));
+        }
+        columns.push(label.column(cells));
         if label.name == "loss"
             && let Some(reasons) = reasons.take()
         {
@@ -342,12 +386,13 @@ impl Means {
         self.named(name).interval
     }
 
+    fn mean(&self, name: &str) -> Option<f64> {
+        Some(self.interval(name)?.mean)
+    }
+
     /// Whether the figure has a mean above zero.
     pub(crate) fn is_positive(&self, name: &str) -> bool {
-        match self.interval(name) {
-            Some(interval) => interval.mean > 0.0,
-            None => false,
-        }
+        self.mean(name).is_some_and(|mean| mean > 0.0)
     }
 
     /// The figure for a terminal.

@@ -1,11 +1,11 @@
 //! How a comparison's figures spread: over replicas, where senders react, and over seeds.
 
 use roundelay_sim::scenario::{Interval, student_95};
-use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind, KindOutcome};
+use roundelay_trace::{Comparison, DisciplineResult, Kind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::units::{percent, seconds};
+use crate::figures::{Figure, KIND, Label, Means, SERVICE, Unit};
 
 /// A discipline's figure: the mean over replicas with its interval, or a replay's figure alone.
 /// None without the figure.
@@ -27,13 +27,13 @@ pub(crate) fn spread(
 pub(crate) fn half_width(
     result: &DisciplineResult,
     of: impl Fn(&DisciplineResult) -> Option<f64>,
-    in_words: fn(f64) -> String,
+    unit: Unit,
 ) -> String {
     match spread(result, of) {
         Some(Interval {
             half_width: Some(half),
             ..
-        }) if half > 0.0 => format!("±{}", in_words(half)),
+        }) if half > 0.0 => format!("±{}", unit.text(half)),
         _ => String::new(),
     }
 }
@@ -87,11 +87,10 @@ fn distance(one: &DisciplineResult, other: &DisciplineResult) -> f64 {
 
 /// A figure of one kind of flows with two seeds.
 struct Change {
-    figure: &'static str,
+    label: &'static Label,
     kind: Kind,
     before: f64,
     now: f64,
-    in_words: fn(f64) -> String,
     /// As from [`distance`].
     distance: f64,
 }
@@ -99,51 +98,53 @@ struct Change {
 /// The kinds' figures that a verdict quotes: for bulk the least share, for others p99 and loss.
 fn changes_of_kinds(one: &DisciplineResult, other: &DisciplineResult) -> Vec<Change> {
     let mut changes = Vec::new();
-    for (kind, others) in one.kinds.iter().zip(&other.kinds) {
-        if let (Some(before), Some(now)) = (kind.least_share, others.least_share) {
-            changes.push(Change {
-                figure: "least share",
-                kind: kind.kind,
-                before,
-                now,
-                in_words: percent,
-                distance: (before - now).abs() / NOTABLE_SHARE,
-            });
-            continue;
+    for (outcome, others) in one.kinds.iter().zip(&other.kinds) {
+        let is_bulk = outcome.least_share.is_some() && others.least_share.is_some();
+        let names: &[&str] = if is_bulk {
+            &["least_share"]
+        } else {
+            &["p99", "loss"]
+        };
+        for Figure { label, of } in KIND {
+            if let (true, Some(before), Some(now)) =
+                (names.contains(&label.name), of(outcome), of(others))
+            {
+                changes.push(Change {
+                    label,
+                    kind: outcome.kind,
+                    before,
+                    now,
+                    distance: match label.name {
+                        "least_share" => (before - now).abs() / NOTABLE_SHARE,
+                        "loss" => of_losses(before, now),
+                        _ => of_delays(before, now),
+                    },
+                });
+            }
         }
-        if let (Some(before), Some(now)) = (kind.p99, others.p99) {
-            changes.push(Change {
-                figure: "p99 delay",
-                kind: kind.kind,
-                before,
-                now,
-                in_words: seconds,
-                distance: of_delays(before, now),
-            });
-        }
-        changes.push(Change {
-            figure: "loss",
-            kind: kind.kind,
-            before: kind.loss,
-            now: others.loss,
-            in_words: percent,
-            distance: of_losses(kind.loss, others.loss),
-        });
     }
     changes
 }
 
-/// The kinds' notable changes in words: `p99 delay of calls 44.3 ms, not 1.68 ms`.
+/// The kinds' notable changes in words: `p99 of calls 44.3 ms, not 1.68 ms`.
 pub(crate) fn notable_changes(one: &DisciplineResult, other: &DisciplineResult) -> Vec<String> {
     let mut notable = Vec::new();
-    for change in changes_of_kinds(one, other) {
-        if change.distance > 1.0 {
+    for Change {
+        label,
+        kind,
+        before,
+        now,
+        distance,
+    } in changes_of_kinds(one, other)
+    {
+        if distance > 1.0 {
+            let unit = label.unit;
             notable.push(format!(
                 "{} of {} {}, not {}",
-                change.figure,
-                change.kind.name(),
-                (change.in_words)(change.now),
-                (change.in_words)(change.before)
+                label.words(),
+                kind.name(),
+                unit.text(now),
+                unit.text(before)
             ));
         }
     }
@@ -165,14 +166,8 @@ fn of_delays(one: f64, other: f64) -> f64 {
 /// The intervals of a discipline's figures, for JSON.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Intervals {
-    throughput: Option<Interval>,
-    loss: Option<Interval>,
-    p50: Option<Interval>,
-    p99: Option<Interval>,
-    p999: Option<Interval>,
-    max: Option<Interval>,
-    light_p99: Option<Interval>,
-    light_loss: Option<Interval>,
+    #[serde(flatten)]
+    service: Means,
     kinds: Vec<KindIntervals>,
 }
 
@@ -180,13 +175,8 @@ pub(crate) struct Intervals {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct KindIntervals {
     kind: Kind,
-    p99: Option<Interval>,
-    loss: Option<Interval>,
-    least_share: Option<Interval>,
-    throughput: Option<Interval>,
-    done_mean: Option<Interval>,
-    done_p50: Option<Interval>,
-    done_p99: Option<Interval>,
+    #[serde(flatten)]
+    means: Means,
 }
 
 impl Intervals {
@@ -195,32 +185,16 @@ impl Intervals {
         if result.replicas.is_empty() {
             return None;
         }
-        let delay =
-            |figure: fn(&Delay) -> f64| spread(result, |one| one.total.delay.as_ref().map(figure));
         let mut kinds = Vec::new();
         for (number, outcome) in result.kinds.iter().enumerate() {
-            let figure =
-                |of: fn(&KindOutcome) -> Option<f64>| spread(result, |one| of(&one.kinds[number]));
+            let replicas = result.replicas.iter().map(|one| &one.kinds[number]);
             kinds.push(KindIntervals {
                 kind: outcome.kind,
-                p99: figure(|kind| kind.p99),
-                loss: figure(|kind| Some(kind.loss)),
-                least_share: figure(|kind| kind.least_share),
-                throughput: figure(|kind| Some(kind.served?.throughput)),
-                done_mean: figure(|kind| kind.served?.mean),
-                done_p50: figure(|kind| kind.served?.p50),
-                done_p99: figure(|kind| kind.served?.p99),
+                means: Means::of(KIND, replicas),
             });
         }
         Some(Self {
-            throughput: spread(result, |one| Some(one.total.throughput)),
-            loss: spread(result, |one| Some(one.total.loss)),
-            p50: delay(|delay| delay.p50),
-            p99: delay(|delay| delay.p99),
-            p999: delay(|delay| delay.p999),
-            max: delay(|delay| delay.max),
-            light_p99: spread(result, |one| Some(one.light.delay?.p99)),
-            light_loss: spread(result, |one| Some(one.light.loss)),
+            service: Means::of(SERVICE, result.replicas.iter()),
             kinds,
         })
     }

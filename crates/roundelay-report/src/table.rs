@@ -2,17 +2,16 @@
 
 use std::iter;
 
-use roundelay_trace::{
-    Comparison, Cost, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome,
-};
+use roundelay_trace::{Comparison, Cost, Delay, DisciplineResult, Drops, Kind, Outcome};
 
 use crate::advised::Advised;
 use crate::document::{self, Block, Document, Section};
+use crate::figures::{FAIRNESS, Figure, KIND, Label, SERVICE};
 use crate::grid::{Cell, Column, Fold, Grid, Paint, TableStyle};
 use crate::recommendation::{Recommendation, Warning};
 use crate::spread::{self, half_width};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
-use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
+use crate::units::{counted, percent, rate, seconds, short_count, significant};
 
 /// Lines on a screen.
 pub const SCREEN: usize = 40;
@@ -123,28 +122,15 @@ fn headline(advised: &Advised) -> Section {
 fn service(advised: &Advised) -> Section {
     let comparison = &advised.comparison;
     let all = &Rows::of(comparison);
-    let mut columns = vec![
-        names_and_seeds(comparison, advised.verdict.best, all),
-        measured("sent", all, |one| Some(one.total.throughput), rate).spare(5),
-        lost("loss", all, |one| Some(one.total.loss)),
-        plain("dropped", all, |result| reasons(result.total.drops)).spare(9),
-        delays("p50", all, |delay| delay.p50).spare(7),
-        delays("p99", all, |delay| delay.p99).spare(2),
-        delays("p99.9", all, |delay| delay.p999).spare(10),
-        delays("max", all, |delay| delay.max).spare(8),
-        measured("p99", all, |one| Some(one.light.delay?.p99), seconds)
-            .bold()
-            .under("light flows")
-            .spare(3),
-        lost("loss", all, loss_of_light)
-            .under("light flows")
-            .spare(4),
-    ];
-    if all.results.iter().any(|result| result.total.marked > 0) {
-        columns.insert(3, plain("marked", all, marked));
-    }
-    if all.results.iter().any(|result| result.total.reordered > 0) {
-        columns.push(plain("reordered", all, |result| reordered(&result.total)).spare(6));
+    let mut columns = vec![names_and_seeds(comparison, advised.verdict.best, all)];
+    for Figure { label, of } in SERVICE {
+        if !label.is_shown(all.results.iter().map(of)) {
+            continue;
+        }
+        columns.push(measured(label, all, of));
+        if label.name == "loss" {
+            columns.push(plain("dropped", all, |result| reasons(result.total.drops)).spare(9));
+        }
     }
     columns.extend(kinds(all));
     vec![Block::Table(Grid::new(columns))]
@@ -191,38 +177,20 @@ impl<'a> Rows<'a> {
 
 /// A column with figures and what stands below them.
 fn measured(
-    head: &str,
+    label: &Label,
     all: &Rows<'_>,
     of: impl Fn(&DisciplineResult) -> Option<f64>,
-    unit: fn(f64) -> String,
 ) -> Column {
     let mut cells = Vec::new();
     for (result, below) in all.iter() {
-        cells.push(Cell::from(if_any(of(result), unit)));
+        cells.push(label.cell(of(result)));
         match below {
             Below::Nothing => {}
-            Below::Intervals => cells.push(faint(half_width(result, &of, unit))),
-            Below::Seed(_, other) => cells.push(faint(if_any(of(other), unit))),
+            Below::Intervals => cells.push(faint(half_width(result, &of, label.unit))),
+            Below::Seed(_, other) => cells.push(faint(label.text(of(other)))),
         }
     }
-    Column::new(head, cells)
-}
-
-/// The same for a fraction of the packets that is lost.
-fn lost(head: &str, all: &Rows<'_>, of: impl Fn(&DisciplineResult) -> Option<f64>) -> Column {
-    let mut cells = Vec::new();
-    for (result, below) in all.iter() {
-        cells.push(match of(result) {
-            Some(part) => part_lost(part),
-            None => none().into(),
-        });
-        match below {
-            Below::Nothing => {}
-            Below::Intervals => cells.push(faint(half_width(result, &of, percent))),
-            Below::Seed(_, other) => cells.push(faint(if_any(of(other), percent))),
-        }
-    }
-    Column::new(head, cells)
+    label.column(cells)
 }
 
 /// A column without intervals.
@@ -264,10 +232,6 @@ fn faint(text: String) -> Cell {
     }
 }
 
-fn delays(head: &str, all: &Rows<'_>, of: fn(&Delay) -> f64) -> Column {
-    measured(head, all, |one| one.total.delay.as_ref().map(of), seconds).under("delay")
-}
-
 /// Columns by kind of flow, if the capture has several kinds: the typical and the worst flow's
 /// delay and the loss for light kinds, and the least share for bulk. If senders react, also bulk's
 /// rate and the time until transfers are complete.
@@ -280,32 +244,34 @@ fn kinds(all: &Rows<'_>) -> Vec<Column> {
     for (index, outcome) in first.kinds.iter().enumerate() {
         let group = short_name(outcome.kind);
         let has_transfers = has_transfers(all.results, index);
-        let column = |head: &str, of: fn(&KindOutcome) -> Option<f64>, unit: fn(f64) -> String| {
-            measured(head, all, |one| of(&one.kinds[index]), unit).under(group)
-        };
-        if outcome.kind == Kind::Bulk {
-            columns.push(column("least share", |of| of.least_share, percent));
-            if outcome.served.is_some() {
-                columns.push(column("rate", |of| Some(of.served?.throughput), rate).spare(4));
-            }
-        } else {
-            // The verdict quotes these: they give way last. Where transfers became complete, their
+        let is_bulk = outcome.kind == Kind::Bulk;
+        for Figure { label, of } in KIND {
+            // The verdict quotes p99: it gives way last. Where transfers became complete, their
             // time says more than the packets'.
-            let spare = if has_transfers { 3 } else { 1 };
-            columns.push(column("p99", |of| of.p99, seconds).spare(spare));
-            if outcome.flows > 1 {
-                let worst = plain("worst", all, |result| {
-                    if_any(result.kinds[index].longest_p99, seconds)
-                });
-                columns.push(worst.under(group).spare(11));
-            }
-            let lost = lost("loss", all, |one| Some(one.kinds[index].loss));
-            columns.push(lost.under(group).spare(11));
-        }
-        if has_transfers {
-            let spare = if outcome.kind == Kind::Bulk { 2 } else { 1 };
-            columns.push(column("done", |of| of.served?.mean, seconds).spare(spare));
-            columns.push(column("done p99", |of| of.served?.p99, seconds).spare(10));
+            let spare = match label.name {
+                "least_share" if is_bulk => 0,
+                "throughput" if is_bulk && outcome.served.is_some() => 4,
+                "p99" if !is_bulk => {
+                    if has_transfers {
+                        3
+                    } else {
+                        1
+                    }
+                }
+                "longest_p99" if !is_bulk && outcome.flows > 1 => 11,
+                "loss" if !is_bulk => 11,
+                "done_mean" if has_transfers => {
+                    if is_bulk {
+                        2
+                    } else {
+                        1
+                    }
+                }
+                "done_p99" if has_transfers => 10,
+                _ => continue,
+            };
+            let column = measured(label, all, |one| of(&one.kinds[index]));
+            columns.push(column.under(group).spare(spare));
         }
     }
     columns
@@ -343,39 +309,20 @@ fn open(comparison: &Comparison) -> Section {
 fn fairness(advised: &Advised) -> Section {
     let comparison = &advised.comparison;
     let all = &comparison.disciplines;
-    let mut columns = vec![
-        names(comparison, advised.verdict.best),
-        Column::of("Jain mean", all, |result| match result.jain {
-            Some(jain) => format!("{:.3}", jain.mean),
-            None => none(),
-        }),
-        Column::of("worst", all, |result| match result.jain {
-            Some(jain) => format!("{:.3}", jain.min),
-            None => none(),
-        })
-        .spare(2),
-        Column::of("lag behind GPS", all, |result| bytes(result.worst_lag)),
+    let mut columns = vec![names(comparison, advised.verdict.best)];
+    for Figure { label, of } in FAIRNESS {
+        if label.is_shown(all.iter().map(of)) {
+            columns.push(label.column(all.iter().map(|result| label.cell(of(result))).collect()));
+        }
+    }
+    columns.extend([
         Column::of("bounds", all, |result| bounds(result.kept_bounds)),
         Column::of("ns/packet", all, |result| match result.cost {
             Some(cost) => nanos(&cost),
             None => none(),
         }),
-        Column::of("bytes/flow", all, |result| {
-            count(result.bytes_per_flow as u64)
-        })
-        .spare(1),
         Column::of("buffer", all, |result| result.limit.clone()).spare(3),
-    ];
-    if comparison.hosts.is_some() {
-        let jain = Column::of("Jain", all, |result| {
-            if_any(result.hosts.map(|hosts| hosts.jain), index)
-        });
-        let share = Column::of("least share", all, |result| {
-            if_any(result.hosts.map(|hosts| hosts.least_share), percent)
-        });
-        columns.insert(3, share.under("hosts"));
-        columns.insert(3, jain.under("hosts"));
-    }
+    ]);
     vec![Block::Table(Grid::new(columns))]
 }
 
@@ -548,36 +495,10 @@ pub(crate) const fn short_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The fraction of the packets sent that got a mark in place of a drop.
-fn marked(result: &DisciplineResult) -> String {
-    if result.total.packets == 0 {
-        return none();
-    }
-    percent(result.total.part_marked())
-}
-
 fn part_lost(part: f64) -> Cell {
     Cell {
         text: percent(part),
         paint: if part > 0.0 { Paint::Bad } else { Paint::Faint },
-    }
-}
-
-/// Light flows' loss, if there are any.
-fn loss_of_light(result: &DisciplineResult) -> Option<f64> {
-    let offered = result.light.packets + result.light.drops.total();
-    (offered > 0).then_some(result.light.loss)
-}
-
-fn reordered(outcome: &Outcome) -> Cell {
-    let paint = if outcome.reordered > 0 {
-        Paint::Bad
-    } else {
-        Paint::Faint
-    };
-    Cell {
-        text: count(outcome.reordered),
-        paint,
     }
 }
 
@@ -635,10 +556,6 @@ fn if_any(value: Option<f64>, in_words: fn(f64) -> String) -> String {
         Some(value) => in_words(value),
         None => none(),
     }
-}
-
-fn index(value: f64) -> String {
-    format!("{value:.3}")
 }
 
 fn none() -> String {

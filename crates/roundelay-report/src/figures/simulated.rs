@@ -36,6 +36,7 @@ pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
     figure(
         label("edge_marked", Count, "edge marks")
             .about("Packets marked by Edge-CoDel in place of drops")
+            .if_any()
             .spare(4),
         |group| Some(group.edge_marked? as f64),
     ),

@@ -1,11 +1,12 @@
 //! HTML table for disciplines.
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
+use roundelay_trace::{Comparison, DisciplineResult, Jain, Kind};
 
 use super::frame::escape;
+use crate::figures::{FAIRNESS, Figure, KIND, SERVICE, named};
 use crate::spread::{farthest_seed, half_width, notable_changes};
 use crate::table::{nanos, reasons, short_name};
-use crate::units::{bytes, count, percent, rate, seconds, significant};
+use crate::units::{count, percent, seconds, significant};
 
 /// A text and its sort key. Cells without a key go last.
 struct Cell {
@@ -16,121 +17,48 @@ struct Cell {
     below: String,
 }
 
-/// A column: heading, explanation, cells.
+/// A column.
 #[derive(Clone, Copy)]
-struct Column {
-    head: &'static str,
-    about: &'static str,
-    cell: Of,
-}
-
-/// What a column's cells tell about a discipline.
-#[derive(Clone, Copy)]
-enum Of {
-    Result(fn(&DisciplineResult) -> Cell),
-    /// The delay of one kind of flows.
+enum Column {
+    Figure(&'static Figure<DisciplineResult>),
+    /// The delay of one kind of flows, with what they lose.
     Kind(Kind),
+    Bounds,
+    Cost,
 }
 
 impl Column {
-    fn cell(&self, result: &DisciplineResult) -> Cell {
-        match self.cell {
-            Of::Result(cell) => cell(result),
-            Of::Kind(kind) => of_kind(result, kind),
+    fn named(figures: &'static [Figure<DisciplineResult>], name: &str) -> Self {
+        Self::Figure(named(figures, name))
+    }
+
+    fn head(self) -> String {
+        match self {
+            Self::Figure(figure) => figure.label.title(),
+            Self::Kind(kind) => short_name(kind).to_owned(),
+            Self::Bounds => "Bounds".to_owned(),
+            Self::Cost => "ns/packet".to_owned(),
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Figure(figure) => figure.label.about,
+            Self::Kind(_) => named(KIND, "p99").label.about,
+            Self::Bounds => "Whether every flow stayed within what is proven",
+            Self::Cost => "Time for a packet in and out, on the machine that made this page",
+        }
+    }
+
+    fn cell(self, result: &DisciplineResult) -> Cell {
+        match self {
+            Self::Figure(figure) => of_figure(result, figure),
+            Self::Kind(kind) => of_kind(result, kind),
+            Self::Bounds => bounds(result),
+            Self::Cost => cost(result),
         }
     }
 }
-
-const SERVICE: [Column; 2] = [
-    Column {
-        head: "Sent",
-        about: "Bits sent over the time from the first arrival to the last departure",
-        cell: Of::Result(|result| Cell {
-            below: half_width(result, |one| Some(one.total.throughput), rate),
-            ..cell(rate(result.total.throughput), result.total.throughput)
-        }),
-    },
-    Column {
-        head: "Loss",
-        about: "Dropped over offered packets, and how many were dropped for which reason",
-        cell: Of::Result(|result| Cell {
-            below: lost(result),
-            ..cell(percent(result.total.loss), result.total.loss)
-        }),
-    },
-];
-
-/// The table below the charts has more of these.
-const DELAYS: [Column; 2] = [
-    Column {
-        head: "p99",
-        about: "99th percentile of the delay of all packets",
-        cell: Of::Result(|result| delay_of(result, |delay| delay.p99)),
-    },
-    Column {
-        head: "max",
-        about: "Largest delay of all packets",
-        cell: Of::Result(|result| delay_of(result, |delay| delay.max)),
-    },
-];
-
-const FAIRNESS_AND_COST: [Column; 5] = [
-    Column {
-        head: "Jain",
-        about: "Jain’s fairness index, mean over windows: 1 is perfectly fair",
-        cell: Of::Result(jain),
-    },
-    Column {
-        head: "GPS lag",
-        about: "Largest of the flows’ lags behind an ideal fluid server",
-        cell: Of::Result(|result| cell(bytes(result.worst_lag), result.worst_lag)),
-    },
-    Column {
-        head: "Bounds",
-        about: "Whether every flow stayed within what is proven",
-        cell: Of::Result(bounds),
-    },
-    Column {
-        head: "ns/packet",
-        about: "Time for a packet in and out, on the machine that made this page",
-        cell: Of::Result(cost),
-    },
-    Column {
-        head: "B/flow",
-        about: "Bytes of state for each flow",
-        cell: Of::Result(|result| {
-            cell(
-                count(result.bytes_per_flow as u64),
-                result.bytes_per_flow as f64,
-            )
-        }),
-    },
-];
-
-/// After the loss, if any discipline marks packets.
-const MARKED: Column = Column {
-    head: "Marked",
-    about: "Packets sent with a mark of congestion in place of a drop",
-    cell: Of::Result(|result| {
-        let part = result.total.part_marked();
-        cell(percent(part), part)
-    }),
-};
-
-/// After the loss, if any discipline reorders packets.
-const REORDERED: Column = Column {
-    head: "Reordered",
-    about: "Packets that left after a later one of their flow",
-    cell: Of::Result(|result| cell(count(result.total.reordered), result.total.reordered as f64)),
-};
-
-/// In place of the lag, which is about flows, if the comparison has hosts.
-const FAIRNESS_BY_HOST: Column = Column {
-    head: "Hosts",
-    about: "Jain’s index of the parts of their fair shares that hosts with bulk flows get, and the \
-            smallest of these parts below",
-    cell: Of::Result(of_hosts),
-};
 
 /// Columns with a heading of their own above.
 struct Group {
@@ -138,53 +66,54 @@ struct Group {
     columns: Vec<Column>,
 }
 
-/// The columns for these results. Those that the verdict quotes come first.
+/// The columns for these results. Those that the verdict quotes come first. Of delays, the table
+/// below the charts has more.
 fn groups(comparison: &Comparison) -> Vec<Group> {
     let results = &comparison.disciplines;
-    let mut service = Vec::from(SERVICE);
-    if results.iter().any(|result| result.total.marked > 0) {
-        service.push(MARKED);
-    }
-    if results.iter().any(|result| result.total.reordered > 0) {
-        service.push(REORDERED);
-    }
     let mut kinds = Vec::new();
     for outcome in results.first().map_or(&[][..], |result| &result.kinds) {
         if outcome.kind != Kind::Bulk {
-            kinds.push(Column {
-                head: short_name(outcome.kind),
-                about: "99th percentile of the delay of the packets of these flows, and how many \
-                    of these packets are lost",
-                cell: Of::Kind(outcome.kind),
-            });
+            kinds.push(Column::Kind(outcome.kind));
         }
     }
-    let mut groups = vec![Group {
-        head: "",
-        columns: service,
-    }];
-    if !kinds.is_empty() {
-        groups.push(Group {
+    let fairness = match comparison.hosts {
+        Some(_) => ["jain", "jain_hosts"],
+        // Lags are about flows.
+        None => ["jain", "lag"],
+    };
+    let mut fairness = fairness.map(|name| Column::named(FAIRNESS, name)).to_vec();
+    fairness.push(Column::Bounds);
+    let service = ["throughput", "loss", "marked", "reordered"];
+    let delays = ["p99", "max"];
+    let mut groups = vec![
+        Group {
+            head: "",
+            columns: service.map(|name| Column::named(SERVICE, name)).to_vec(),
+        },
+        Group {
             head: "p99 delay",
             columns: kinds,
+        },
+        Group {
+            head: "All flows",
+            columns: delays.map(|name| Column::named(SERVICE, name)).to_vec(),
+        },
+        Group {
+            head: "Fairness",
+            columns: fairness,
+        },
+        Group {
+            head: "Cost",
+            columns: vec![Column::Cost, Column::named(FAIRNESS, "bytes_per_flow")],
+        },
+    ];
+    for group in &mut groups {
+        group.columns.retain(|column| match column {
+            Column::Figure(Figure { label, of }) => label.is_shown(results.iter().map(of)),
+            Column::Kind(_) | Column::Bounds | Column::Cost => true,
         });
     }
-    groups.push(Group {
-        head: "Delay, all flows",
-        columns: DELAYS.to_vec(),
-    });
-    let (fairness, cost) = FAIRNESS_AND_COST.split_at(3);
-    groups.push(Group {
-        head: "Fairness",
-        columns: match comparison.hosts {
-            Some(_) => vec![fairness[0], FAIRNESS_BY_HOST, fairness[2]],
-            None => fairness.to_vec(),
-        },
-    });
-    groups.push(Group {
-        head: "Cost",
-        columns: cost.to_vec(),
-    });
+    groups.retain(|group| !group.columns.is_empty());
     groups
 }
 
@@ -233,7 +162,7 @@ fn head(groups: &[Group]) -> String {
             format!("<th colspan=\"{span}\" scope=\"colgroup\">{head}</th>")
         };
         for column in columns {
-            names += &heading(column.head, column.about);
+            names += &heading(&column.head(), column.about());
         }
     }
     format!(
@@ -340,29 +269,46 @@ fn dash() -> Cell {
     }
 }
 
-fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
-    match delay {
-        Some(delay) => cell(seconds(of(&delay)), of(&delay)),
-        None => dash(),
+/// A figure, and below it half the interval over replicas, if there are any.
+fn of_figure(result: &DisciplineResult, figure: &Figure<DisciplineResult>) -> Cell {
+    let Figure { label, of } = figure;
+    let Some(value) = of(result) else {
+        return dash();
+    };
+    let mut below = half_width(result, of, label.unit);
+    let mut title = String::new();
+    match label.name {
+        "loss" => {
+            let reasons = reasons(result.total.drops);
+            let are_both = !below.is_empty() && !reasons.is_empty();
+            below += if are_both { ": " } else { "" };
+            below += &reasons;
+        }
+        "jain" => title = result.jain.map_or(String::new(), windows),
+        "jain_hosts" => below = least_share(result),
+        _ => {}
     }
-}
-
-/// A delay over all packets, over replicas if there are any.
-fn delay_of(result: &DisciplineResult, of: fn(&Delay) -> f64) -> Cell {
     Cell {
-        below: half_width(result, |one| one.total.delay.as_ref().map(of), seconds),
-        ..delay(result.total.delay, of)
+        below,
+        title,
+        ..cell(label.unit.text(value), value)
     }
 }
 
-/// Half the loss's interval over replicas, if there are any, and why packets were dropped.
-fn lost(result: &DisciplineResult) -> String {
-    let half = half_width(result, |one| Some(one.total.loss), percent);
-    let reasons = reasons(result.total.drops);
-    if half.is_empty() || reasons.is_empty() {
-        return half + &reasons;
-    }
-    format!("{half}: {reasons}")
+/// The least host's share.
+fn least_share(result: &DisciplineResult) -> String {
+    let Figure { label, of } = named(FAIRNESS, "least_host");
+    label.text(of(result))
+}
+
+/// The worst of the windows of Jain's index.
+fn windows(jain: Jain) -> String {
+    format!(
+        "Worst of {} windows of {}: {:.3}",
+        count(jain.windows),
+        seconds(jain.window),
+        jain.min
+    )
 }
 
 /// One kind's delay, and its loss.
@@ -383,32 +329,6 @@ fn of_kind(result: &DisciplineResult, kind: Kind) -> Cell {
     Cell {
         below: lost,
         ..known
-    }
-}
-
-fn of_hosts(result: &DisciplineResult) -> Cell {
-    match &result.hosts {
-        Some(hosts) => Cell {
-            below: percent(hosts.least_share),
-            ..cell(format!("{:.3}", hosts.jain), hosts.jain)
-        },
-        None => dash(),
-    }
-}
-
-fn jain(result: &DisciplineResult) -> Cell {
-    let Some(jain) = result.jain else {
-        return dash();
-    };
-    let title = format!(
-        "Worst of {} windows of {}: {:.3}",
-        count(jain.windows),
-        seconds(jain.window),
-        jain.min
-    );
-    Cell {
-        title,
-        ..cell(format!("{:.3}", jain.mean), jain.mean)
     }
 }
 
