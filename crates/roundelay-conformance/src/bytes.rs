@@ -85,10 +85,7 @@ const IDLING: &[&str] = &[
 /// ([`Scheduler::ready_at`](roundelay::Scheduler::ready_at)). No other discipline in [`subjects`]
 /// waits.
 pub fn idling() -> Vec<AnyDiscipline> {
-    let mut idling = Vec::new();
-    for text in IDLING {
-        idling.push(discipline(text));
-    }
+    let idling: Vec<_> = IDLING.into_iter().map(|text| discipline(text)).collect();
     idling
 }
 

@@ -410,10 +410,9 @@ impl Recorded {
 
 /// The seeds' values from 1 on.
 fn in_order(samples: &Samples, seeds: u64) -> Seeds {
-    let mut values = Vec::new();
-    for seed in 1..=seeds {
-        values.push(samples.0.get(&seed).map(|value| short(*value)));
-    }
+    let values: Vec<_> = (1..=seeds)
+        .map(|seed| samples.0.get(&seed).map(|value| short(*value)))
+        .collect();
     values
 }
 
