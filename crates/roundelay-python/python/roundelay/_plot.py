@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._curves import Curve, delays, of_groups, of_links, swept
 from ._extras import needs
+from ._pictures import Bar, Bars, Lines, compared_delays, compared_over_time, compared_p99, links_over_time, of_sources, source_delays, sources_over_time, swept
 
 
 def _axes(ax: Any, title: str, x: str, y: str) -> Any:
@@ -18,48 +18,48 @@ def _axes(ax: Any, title: str, x: str, y: str) -> Any:
     return ax
 
 
+def _lines(ax: Any, picture: Lines) -> Any:
+    ax = _axes(ax, picture.title, picture.x, picture.y)
+    for name, places, values in picture.curves:
+        known = [float("nan") if value is None else value for value in values]
+        if picture.is_distribution:
+            ax.step(places, known, where="post", label=name)
+        else:
+            ax.plot(places, known, label=name)
+    if picture.is_distribution:
+        ax.set_xscale("log")
+    ax.legend()
+    return ax
+
+
+def _bars(ax: Any, picture: Bars) -> Any:
+    ax = _axes(ax, picture.title, "", picture.y)
+    half = [bar.half or 0.0 for bar in picture.bars]
+    ax.bar([bar.name for bar in picture.bars], [bar.value for bar in picture.bars], yerr=half if any(half) else None, capsize=4)
+    return ax
+
+
 class ComparisonPlots:
     """Plots of a comparison. Each returns matplotlib's axes. Pass ``ax`` to draw into existing ones."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         self._result = result
 
-    def _curves(self, light: bool) -> list[tuple[str, dict[str, Any]]]:
-        which = "light_curves" if light else "curves"
-        return [(each["spec"], each[which]) for each in self._result["disciplines"]]
-
     def delay_cdf(self, ax: Any = None, *, light: bool = False) -> Any:
         """Distribution of packet delays, in milliseconds. ``light`` shows only the light flows."""
-        ax = _axes(ax, "Delay of light flows" if light else "Delay of all packets", "delay (ms)", "fraction of packets")
-        for name, curves in self._curves(light):
-            points = curves["delay_cdf"]
-            ax.step([delay * 1e3 for delay, _ in points], [part for _, part in points], where="post", label=name)
-        ax.set_xscale("log")
-        ax.legend()
-        return ax
-
-    def _over_time(self, ax: Any, which: str, scale: float, light: bool) -> Any:
-        for name, curves in self._curves(light):
-            bins = curves[which]
-            ax.plot([place * curves["bin"] for place in range(len(bins))], [each * scale for each in bins], label=name)
-        ax.legend()
-        return ax
+        return _lines(ax, compared_delays(self._result, light))
 
     def throughput(self, ax: Any = None, *, light: bool = False) -> Any:
         """Throughput over time, in Mbit/s."""
-        return self._over_time(_axes(ax, "Throughput", "time (s)", "Mbit/s"), "throughput", 1e-6, light)
+        return _lines(ax, compared_over_time(self._result, "throughput", light))
 
     def backlog(self, ax: Any = None, *, light: bool = False) -> Any:
         """Mean backlog over time, in kB."""
-        return self._over_time(_axes(ax, "Backlog", "time (s)", "kB"), "backlog", 1e-3, light)
+        return _lines(ax, compared_over_time(self._result, "backlog", light))
 
     def delay(self, ax: Any = None) -> Any:
         """The 99th percentile of delay over the light flows' packets, by discipline, in milliseconds."""
-        ax = _axes(ax, "99th percentile of delay, light flows", "", "ms")
-        bars = [(each["spec"], (each["light"]["delay"] or {}).get("p99")) for each in self._result["disciplines"]]
-        known = [(name, p99 * 1e3) for name, p99 in bars if p99 is not None]
-        ax.bar([name for name, _ in known], [p99 for _, p99 in known])
-        return ax
+        return _bars(ax, compared_p99(self._result))
 
 
 class SimulationPlots:
@@ -68,64 +68,39 @@ class SimulationPlots:
     def __init__(self, result: dict[str, Any]) -> None:
         self._result = result
 
-    def _bars(self, ax: Any, figure: str, scale: float) -> Any:
-        known = [(each["name"], each[figure]) for each in self._result["summary"]["groups"] if each[figure] is not None]
-        means = [interval["mean"] * scale for _, interval in known]
-        # One run has no interval.
-        half = [(interval["half_width"] or 0.0) * scale for _, interval in known]
-        ax.bar([name for name, _ in known], means, yerr=half if any(half) else None, capsize=4)
-        return ax
-
     def throughput(self, ax: Any = None) -> Any:
         """Throughput of each source, in Mbit/s, with 95% confidence intervals over the replicas."""
-        return self._bars(_axes(ax, "Throughput", "", "Mbit/s"), "throughput", 1e-6)
+        return _bars(ax, of_sources(self._result, "throughput"))
 
     def delay(self, ax: Any = None) -> Any:
         """The 99th percentile of delay of each source, in milliseconds, with 95% confidence intervals."""
-        return self._bars(_axes(ax, "99th percentile of delay", "", "ms"), "delay_p99", 1e3)
+        return _bars(ax, of_sources(self._result, "delay_p99"))
 
     def loss(self, ax: Any = None) -> Any:
         """Lost packets of each source, in percent, with 95% confidence intervals."""
-        return self._bars(_axes(ax, "Loss", "", "%"), "loss", 100.0)
-
-
-    def _lines(self, ax: Any, curves: list[Curve]) -> Any:
-        for name, places, values in curves:
-            ax.plot(places, [float("nan") if value is None else value for value in values], label=name)
-        ax.legend()
-        return ax
+        return _bars(ax, of_sources(self._result, "loss"))
 
     def throughput_over_time(self, ax: Any = None) -> Any:
         """Throughput of each source over time in the first replica, in Mbit/s. Needs ``[meter] over_time = true``."""
-        curves = of_groups(self._result, "throughput", 1e-6)
-        return self._lines(_axes(ax, "Throughput", "time (s)", "Mbit/s"), curves)
+        return _lines(ax, sources_over_time(self._result, "throughput"))
 
     def delay_over_time(self, ax: Any = None) -> Any:
         """Mean delay of each source over time in the first replica, in milliseconds. Needs ``[meter] over_time = true``."""
-        curves = of_groups(self._result, "delay_mean", 1e3)
-        return self._lines(_axes(ax, "Delay", "time (s)", "ms"), curves)
+        return _lines(ax, sources_over_time(self._result, "delay_mean"))
 
     def wait(self, ax: Any = None) -> Any:
         """Mean wait over time in the queue of each link between routers in the first replica, in milliseconds.
         Needs ``[meter] over_time = true``.
         """
-        curves = of_links(self._result, "wait_mean", 1e3)
-        return self._lines(_axes(ax, "Wait", "time (s)", "ms"), curves)
+        return _lines(ax, links_over_time(self._result, "wait_mean"))
 
     def backlog(self, ax: Any = None) -> Any:
         """Backlog over time of each link between routers in the first replica, in kB. Needs ``[meter] over_time = true``."""
-        curves = of_links(self._result, "backlog", 1e-3)
-        return self._lines(_axes(ax, "Backlog", "time (s)", "kB"), curves)
+        return _lines(ax, links_over_time(self._result, "backlog"))
 
     def delay_cdf(self, ax: Any = None) -> Any:
         """Distribution of each source's delays in the first replica, in milliseconds. Needs ``[meter] over_time = true``."""
-        curves = delays(self._result)
-        ax = _axes(ax, "Delay", "delay (ms)", "fraction of packets")
-        for name, places, parts in curves:
-            ax.step(places, parts, where="post", label=name)
-        ax.set_xscale("log")
-        ax.legend()
-        return ax
+        return _lines(ax, source_delays(self._result))
 
 
 class SweepPlots:
@@ -160,7 +135,5 @@ class ReplayPlots:
 
     def overdue(self, ax: Any = None) -> Any:
         """The fraction of packets that leave later than recorded, by discipline: the mean over the replicas."""
-        ax = _axes(ax, "Overdue packets", "", "fraction")
-        bars = [(each["with"], each["drained"]["overdue"]["mean"]) for each in self._result["candidates"]]
-        ax.bar([name for name, _ in bars], [part for _, part in bars])
-        return ax
+        bars = [Bar(each["with"], each["drained"]["overdue"]["mean"]) for each in self._result["candidates"]]
+        return _bars(ax, Bars("Overdue packets", "fraction", bars))
