@@ -173,15 +173,15 @@ impl<T: Send> AnyPort<T> {
         each!(self, port => port.scheduler_mut().remove_flow(flow))
     }
 
-    /// Sends a flow to a leaf, from its next packet on, if the discipline is a
-    /// [`tree`](crate::tree). No effect on other disciplines.
+    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on.
     ///
     /// # Errors
-    /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    /// The scheduler is no tree, the tree has no such leaf, or the flow's number is beyond
+    /// [`FlowId::LARGEST_TABLED`].
     pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         match self {
             Self::Plain(port) => port.scheduler_mut().assign(flow, leaf),
-            Self::Fifo(_) | Self::Preemptive(_) => Ok(()),
+            Self::Fifo(_) | Self::Preemptive(_) => Err(ConfigError::no_tree(leaf)),
         }
     }
 
@@ -193,7 +193,7 @@ impl<T: Send> AnyPort<T> {
     pub fn assign_acknowledgements(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         match self {
             Self::Plain(port) => port.scheduler_mut().assign_acknowledgements(flow, leaf),
-            Self::Fifo(_) | Self::Preemptive(_) => Ok(()),
+            Self::Fifo(_) | Self::Preemptive(_) => Err(ConfigError::no_tree(leaf)),
         }
     }
 

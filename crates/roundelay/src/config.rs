@@ -651,6 +651,14 @@ impl ConfigError {
         }
     }
 
+    /// A leaf was named to a scheduler without leaves.
+    pub(crate) fn no_tree(leaf: &str) -> Self {
+        Self::NotALeaf {
+            node: leaf.to_owned(),
+            problem: "the scheduler is no tree".to_owned(),
+        }
+    }
+
     /// # Errors
     /// `value` is not in `min..=max`.
     pub fn in_range(

@@ -63,36 +63,37 @@ pub trait Control {
         let _ = (flow, acknowledgement);
     }
 
-    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on
-    /// other schedulers.
+    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on.
     ///
     /// # Errors
-    /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    /// The scheduler is no tree, the tree has no such leaf, or the flow's number is beyond
+    /// [`FlowId::LARGEST_TABLED`].
     fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        let _ = (flow, leaf);
-        Ok(())
+        let _ = flow;
+        Err(ConfigError::no_tree(leaf))
     }
 
     /// Sends a flow's short acknowledgements to a leaf of their own, if the tree
-    /// [sorts these](crate::tree::Config::sort_acknowledgements). No effect on other schedulers.
+    /// [sorts these](crate::tree::Config::sort_acknowledgements).
     ///
     /// # Errors
     /// As [`assign`](Self::assign).
     fn assign_acknowledgements(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        let _ = (flow, leaf);
-        Ok(())
+        let _ = flow;
+        Err(ConfigError::no_tree(leaf))
     }
 
     /// Sets a flow's class in a discipline with classes of several levels, such as
     /// [`htb`](crate::tree::htb): number and settings, first for the flow's own class, then for the
-    /// classes above up to the topmost one. Classes with the same number are one. No effect on
-    /// other schedulers.
+    /// classes above up to the topmost one. Classes with the same number are one.
     ///
     /// # Errors
-    /// A value is out of its legal range, with the state as it was.
+    /// The discipline has no classes, or a value is out of its legal range. The state is as it was.
     fn set_class(&mut self, flow: FlowId, path: &[(u32, Service)]) -> Result<(), ConfigError> {
         let _ = (flow, path);
-        Ok(())
+        Err(ConfigError::OtherDiscipline {
+            discipline: "htb or hfsc",
+        })
     }
 
     /// Whether [`Scheduler::turn`](crate::Scheduler::turn) names the flow whose turn it is. A tree's
