@@ -82,12 +82,22 @@ start() {
     done
     $TC qdisc add dev ifb0 root cake bandwidth 90mbit "${opts[@]}"
     iptables -t mangle -A POSTROUTING -o eth1 -j MARK --set-mark "0x1" -m comment --comment "it's"
+    nft -f marks.nft && $TC filter add dev eth1 parent 1: handle 2 fw classid 1:11
 }
 case $1 in
     start) start ;;
     *) echo "usage: $0 start"; exit 2 ;;
 esac
 "#;
+
+/// Rules of nft in a file beside it.
+const MARKS: &str = "table inet games {
+    chain post {
+        type filter hook postrouting priority mangle; policy accept;
+        udp dport 3074 meta mark set 2
+    }
+}
+";
 
 #[test]
 fn a_script_that_cannot_be_followed_is_run_and_recorded() {
@@ -102,6 +112,7 @@ fn a_script_that_cannot_be_followed_is_run_and_recorded() {
             format!("TC={tc}\n"),
         )
         .expect("written");
+        fs::write(folder.join("home/scripts/marks.nft"), MARKS).expect("written");
         let Some(output) = run(&folder, is_plain, &["--", "./start.sh", "start"]) else {
             return;
         };
@@ -119,6 +130,7 @@ fn a_script_that_cannot_be_followed_is_run_and_recorded() {
         for part in [
             "rate = \"20mbit\"",
             "name = \"1:12\"",
+            "flows = [\"udp and dst port 3074\"]",
             "Other interfaces: ifb0.",
         ] {
             assert!(tree.contains(part), "{part}: {tree}");

@@ -26,6 +26,8 @@ pub(crate) enum Test {
     SourcePort(u16, u16),
     DestinationPort(u16, u16),
     CodePoint(u8),
+    /// The code point with which a packet leaves, when rules of a packet filter have written some.
+    Leaving(u8),
     /// A TCP segment without data, with no flag but ACK, whose IP packet is shorter than this.
     Acknowledgement(u32),
 }
@@ -657,7 +659,9 @@ pub(crate) fn written(tests: &[Test]) -> String {
             Test::Destination(address, prefix) => format!("dst {}", of_network(address, *prefix)),
             Test::SourcePort(first, last) => of_ports("src", *first, *last),
             Test::DestinationPort(first, last) => of_ports("dst", *first, *last),
-            Test::CodePoint(point) => format!("dscp {}", code_point(*point)),
+            Test::CodePoint(point) | Test::Leaving(point) => {
+                format!("dscp {}", code_point(*point))
+            }
             Test::Acknowledgement(below) => format!("ack below {below} bytes"),
         };
         if !parts.contains(&part) {
@@ -715,13 +719,61 @@ fn code_point(point: u8) -> String {
     }
 }
 
+/// Asks for the code points with which packets leave.
+pub(crate) fn ask_at_leaving(alternatives: &mut [Tests]) {
+    for test in alternatives.iter_mut().flatten() {
+        if let Test::CodePoint(point) = test {
+            *test = Test::Leaving(*point);
+        }
+    }
+}
+
+/// The same tests on packets that leave with the code point with which they came.
+pub(crate) fn at_arrival(tests: &[Test]) -> Tests {
+    let mut all = tests.to_vec();
+    for test in &mut all {
+        if let Test::Leaving(point) = test {
+            *test = Test::CodePoint(*point);
+        }
+    }
+    all
+}
+
+/// The code point with which packets come that the tests ask for.
+pub(crate) fn code_point_of(tests: &[Test]) -> Option<u8> {
+    for test in tests {
+        if let Test::CodePoint(point) = test {
+            return Some(*point);
+        }
+    }
+    None
+}
+
+/// The code point with which packets leave that the tests ask for.
+pub(crate) fn leaving(tests: &[Test]) -> Option<u8> {
+    for test in tests {
+        if let Test::Leaving(point) = test {
+            return Some(*point);
+        }
+    }
+    None
+}
+
+/// The tests that do not ask for the code point with which a packet leaves.
+pub(crate) fn without_leaving(tests: &[Test]) -> Tests {
+    let mut all = tests.to_vec();
+    all.retain(|test| !matches!(test, Test::Leaving(_)));
+    all
+}
+
 /// Whether some packet can meet both.
 pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
     for one in left {
         for other in right {
             let is_apart = match (one, other) {
                 (Test::Protocol(one), Test::Protocol(other)) => one != other,
-                (Test::CodePoint(one), Test::CodePoint(other)) => one != other,
+                (Test::CodePoint(one), Test::CodePoint(other))
+                | (Test::Leaving(one), Test::Leaving(other)) => one != other,
                 (Test::Acknowledgement(_), Test::Protocol(number))
                 | (Test::Protocol(number), Test::Acknowledgement(_)) => *number != TCP,
                 (Test::SourcePort(a, b), Test::SourcePort(c, d))

@@ -14,6 +14,7 @@ mod marks;
 mod noted;
 mod remarks;
 mod routeros;
+mod ruleset;
 mod script;
 mod tree;
 mod uci;

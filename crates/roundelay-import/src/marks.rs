@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use roundelay::Fault;
 
 use crate::filters::{self, Test, Tests};
-use crate::script::Marking;
+use crate::ruleset::{Hook, Rule, Ruleset};
+use crate::script::{Marking, file_of_nft};
 use crate::units::whole;
 
 /// What a rule does with its packets.
@@ -58,29 +59,50 @@ impl Marks {
         }
         let mut chains = Chains::default();
         let mut wrong = Vec::new();
+        let mut ruleset = Ruleset::default();
         for call in calls {
             let program = call.words.first().map_or("", String::as_str);
             let words = &call.words[1..];
-            let read = match program {
-                "nft" => of_nft(words),
-                program => of_iptables(words, program == "iptables", device),
-            };
-            match read {
+            if program == "nft" {
+                match file_of_nft(words) {
+                    Some(file) if call.rules.is_empty() => marks.lack(call.line, file),
+                    Some(_) => ruleset.add(&call.rules),
+                    None => ruleset.add(&[(call.line, words.join(" "))]),
+                }
+                continue;
+            }
+            match of_iptables(words, program == "iptables", device) {
                 Ok(None) => {}
                 Ok(Some(step)) => chains.add(program, call.line, step),
-                Err(why) => {
-                    let text = format!("this rule of {program} is left out: {why}");
-                    wrong.push((call, text));
-                }
+                Err(why) => wrong.push(Wrong {
+                    line: call.line,
+                    words: call.words.clone(),
+                    why,
+                }),
             }
         }
-        chains.in_order(&mut marks);
-        for (call, text) in wrong {
-            let sets = what_is_set(&call.words);
-            if sets != Set::Nothing || chains.matter_to(&call.words) {
+        for (line, file) in &ruleset.included {
+            marks.lack(*line, file);
+        }
+        for rule in ruleset.resolved() {
+            match of_nft(&rule, device) {
+                Ok(None) => {}
+                Ok(Some(step)) => chains.add("nft", rule.line, step),
+                Err(why) => wrong.push(Wrong {
+                    line: rule.line,
+                    words: [vec!["nft".to_owned()], rule.words].concat(),
+                    why,
+                }),
+            }
+        }
+        chains.hooks = ruleset.chains;
+        chains.in_order(&mut marks, device);
+        for Wrong { line, words, why } in wrong {
+            let sets = what_is_set(&words);
+            if sets != Set::Nothing || chains.matter_to(&words) {
                 marks.left_out.push(LeftOut {
-                    line: call.line,
-                    text,
+                    line,
+                    text: format!("this rule of {} is left out: {why}", words[0]),
                     is_mark: sets != Set::Other,
                 });
             }
@@ -88,31 +110,34 @@ impl Marks {
         marks
     }
 
-    /// The alternatives of a filter, with those for packets to which a rule gives the code point
-    /// that the filter asks for.
-    pub(crate) fn with_code_points(&self, alternatives: Vec<Tests>) -> Vec<Tests> {
-        let mut all = Vec::new();
-        for tests in alternatives {
-            for rule in &self.rules {
-                let Sets::CodePoint(point) = rule.sets else {
-                    continue;
-                };
-                if !tests.contains(&Test::CodePoint(point)) {
-                    continue;
-                }
-                for marked in &rule.alternatives {
-                    let mut both = marked.clone();
-                    let others = tests_without(&tests, point);
-                    if filters::overlap(marked, &others) {
-                        both.extend(others);
-                        all.push(both);
-                    }
-                }
-            }
-            all.push(tests);
-        }
-        all
+    fn lack(&mut self, line: usize, file: &str) {
+        let text = format!(
+            "the rules that nft reads from {file} are left out, because the script does not hold \
+             them; `roundelay import --run` reads what follows -f, too"
+        );
+        self.left_out.push(LeftOut {
+            line,
+            text,
+            is_mark: true,
+        });
     }
+
+    pub(crate) fn write_code_points(&self) -> bool {
+        for rule in &self.rules {
+            if matches!(rule.sets, Sets::CodePoint(_)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A rule that cannot be read.
+struct Wrong {
+    line: usize,
+    /// The program's name first.
+    words: Vec<String>,
+    why: Fault,
 }
 
 fn tests_without(tests: &[Test], point: u8) -> Tests {
@@ -162,9 +187,16 @@ enum Does {
     Nothing,
 }
 
-/// The chains that the kernel itself runs, in its order, and the tables of each.
-const BASE: [&str; 5] = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
-const TABLES: [&str; 4] = ["raw", "mangle", "nat", "filter"];
+/// The hooks that packets pass which leave by an interface, in their order, as nft calls them. Those
+/// that the machine itself sends pass `output` in place of `prerouting` and `forward`.
+const HOOKS: [&str; 5] = ["prerouting", "forward", "output", "postrouting", "egress"];
+/// The tables of iptables, with their priority at a hook.
+const TABLES: [(&str, i64); 4] = [
+    ("raw", -300),
+    ("mangle", -150),
+    ("nat", -100),
+    ("filter", 0),
+];
 /// So deep may chains enter chains.
 const DEEPEST: usize = 16;
 /// Targets of iptables that end a chain for packets that go on.
@@ -179,12 +211,30 @@ type Chain = [String; 3];
 #[derive(Default)]
 struct Chains {
     rules: BTreeMap<Chain, Vec<(usize, Step)>>,
+    /// Where chains of nft hang that are declared, by table and name.
+    hooks: BTreeMap<[String; 2], Option<Hook>>,
+}
+
+/// A chain that the kernel itself runs. The order of the fields is that of the runs.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Base {
+    hook: usize,
+    priority: i64,
+    chain: Chain,
+}
+
+/// Packets to which a rule gives a code point.
+struct Rewritten {
+    point: u8,
+    alternatives: Vec<Tests>,
 }
 
 /// Rules on the way through the chains.
 struct Walk {
     /// The first that matches decides.
     found: VecDeque<Marked>,
+    /// In the order of the rules.
+    rewritten: Vec<Rewritten>,
     /// Why rules are left out, by line.
     left_out: BTreeSet<(usize, &'static str)>,
     joined: usize,
@@ -222,35 +272,15 @@ impl Chains {
     /// All rules that packets reach, the one that decides first coming first. The last rule that
     /// matches decides, because a later one sets the mark anew, unless it asks for packets without a
     /// mark, or an earlier rule ended the chain for its packets.
-    fn in_order(&self, marks: &mut Marks) {
+    fn in_order(&self, marks: &mut Marks, device: &str) {
         let mut walk = Walk {
             found: VecDeque::new(),
+            rewritten: Vec::new(),
             left_out: BTreeSet::new(),
             joined: 0,
         };
-        let every = [Vec::new()];
-        for program in ["iptables", "ip6tables"] {
-            for chain in BASE {
-                for table in TABLES {
-                    let chain = [program, table, chain].map(str::to_owned);
-                    self.follow(&chain, &every, 0, &mut walk);
-                }
-            }
-        }
-        // Those of nft have names of their own. Which hook a chain hangs at is not read, so all count
-        // that no other one enters.
-        let mut entered = BTreeSet::new();
-        for (chain, steps) in &self.rules {
-            for (_, step) in steps {
-                if let Does::Jumps(name) = &step.does {
-                    entered.insert([chain[0].clone(), chain[1].clone(), name.clone()]);
-                }
-            }
-        }
-        for chain in self.rules.keys() {
-            if chain[0] == "nft" && !entered.contains(chain) {
-                self.follow(chain, &every, 0, &mut walk);
-            }
+        for base in self.bases(device) {
+            self.follow(&base.chain, &[Vec::new()], 0, &mut walk);
         }
         marks.rules = walk.found.into();
         for rule in &mut marks.rules {
@@ -269,19 +299,71 @@ impl Chains {
         }
     }
 
+    /// The chains that the kernel runs for packets that leave by the interface, in its order.
+    fn bases(&self, device: &str) -> Vec<Base> {
+        let mut entered = BTreeSet::new();
+        for (chain, steps) in &self.rules {
+            for (_, step) in steps {
+                if let Does::Jumps(name) = &step.does {
+                    entered.insert([chain[0].clone(), chain[1].clone(), name.clone()]);
+                }
+            }
+        }
+        let mut bases = Vec::new();
+        for chain in self.rules.keys() {
+            let [program, table, name] = chain;
+            let mut hook = name.to_ascii_lowercase();
+            let mut priority = 0;
+            for (of, number) in TABLES {
+                if of == table {
+                    priority = number;
+                }
+            }
+            if program == "nft" {
+                match self.hooks.get(&[table.clone(), name.clone()]) {
+                    Some(Some(hung)) if hung.device.as_deref().unwrap_or(device) == device => {
+                        hook.clone_from(&hung.name);
+                        priority = hung.priority;
+                    }
+                    // The script does not declare it, so any may be its hook.
+                    None if !entered.contains(chain) => hook = HOOKS[HOOKS.len() - 1].to_owned(),
+                    _ => continue,
+                }
+            }
+            for (number, name) in HOOKS.iter().enumerate() {
+                if *name == hook {
+                    bases.push(Base {
+                        hook: number,
+                        priority,
+                        chain: chain.clone(),
+                    });
+                }
+            }
+        }
+        bases.sort();
+        bases
+    }
+
     /// The rules of a chain that packets enter which meet one of these alternatives.
     fn follow(&self, chain: &Chain, within: &[Tests], depth: usize, walk: &mut Walk) {
         let steps = self.rules.get(chain).map_or(&[][..], Vec::as_slice);
         // What is decided for packets that have left the chain.
         let mut decided = VecDeque::new();
         for (number, (line, step)) in steps.iter().enumerate() {
-            let Some(alternatives) = walk.both(*line, within, &step.alternatives) else {
+            let asked = walk.as_they_came(*line, &step.alternatives);
+            let Some(alternatives) = walk.both(*line, within, &asked) else {
                 break;
             };
             match &step.does {
                 _ if alternatives.is_empty() => continue,
                 Does::Nothing => {}
                 Does::Sets(sets) => {
+                    if let Sets::CodePoint(point) = sets {
+                        walk.rewritten.push(Rewritten {
+                            point: *point,
+                            alternatives: alternatives.clone(),
+                        });
+                    }
                     let marked = Marked {
                         line: *line,
                         sets: sets.clone(),
@@ -357,6 +439,39 @@ impl Walk {
             let mut early = self.found.iter().flat_map(|marked| &marked.alternatives);
             early.any(|early| filters::covers(early, tests))
         })
+    }
+
+    /// What a rule asks for, with the code points that packets have before any rule.
+    fn as_they_came(&mut self, line: usize, asked: &[Tests]) -> Vec<Tests> {
+        let mut all = Vec::new();
+        let mut may_differ = false;
+        for tests in asked {
+            let mut is_gone = false;
+            if let Some(point) = filters::code_point_of(tests) {
+                let others = tests_without(tests, point);
+                for rule in self.rewritten.iter().rev() {
+                    for early in &rule.alternatives {
+                        if rule.point != point {
+                            is_gone |= filters::covers(early, tests);
+                            may_differ |= !is_gone && filters::overlap(early, tests);
+                        } else if !is_gone && filters::overlap(early, &others) {
+                            all.push([early.clone(), others.clone()].concat());
+                        }
+                    }
+                }
+            }
+            if !is_gone {
+                all.push(tests.clone());
+            }
+        }
+        if may_differ {
+            self.leave_out(
+                line,
+                "packets whose code point a rule before it has written anew meet it here with \
+                 the one that they came with",
+            );
+        }
+        all
     }
 
     /// Packets that meet an alternative of each. None if that is too much.
@@ -501,6 +616,14 @@ fn mark(text: &str) -> Result<u32, Fault> {
     }
 }
 
+/// Whether a name, which may end in a letter that stands for any others, is that of the interface.
+fn is_device(name: &str, any: char, device: &str) -> bool {
+    match name.strip_suffix(any) {
+        Some(start) => device.starts_with(start),
+        None => name == device,
+    }
+}
+
 /// Reads a rule of iptables or ip6tables. None if it does nothing that counts here.
 fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<Step>, Fault> {
     const TARGETS: [&str; 5] = ["MARK", "DSCP", "TOS", "CLASSIFY", "CONNMARK"];
@@ -552,11 +675,7 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
             "-i" | "--in-interface" if words.peek() == Some(&device) => return Ok(None),
             "-o" | "--out-interface" => {
                 let name = after(&mut words, word)?;
-                let fits = name == device
-                    || name
-                        .strip_suffix('+')
-                        .is_some_and(|start| device.starts_with(start));
-                if !fits {
+                if !is_device(name, '+', device) {
                     return Ok(None);
                 }
             }
@@ -674,37 +793,14 @@ fn target_of(words: &[String]) -> Option<(&str, bool)> {
     }
 }
 
-/// Reads `nft add rule [FAMILY] TABLE CHAIN ..`. None if it does nothing that counts here.
-fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
-    // The shell may pass a rule as one word.
-    let text = words.join(" ");
-    let text = text
-        .replace(['{', '}'], " ")
-        .replace(" , ", ",")
-        .replace(", ", ",");
-    let mut words = Vec::from_iter(text.split_whitespace());
-    let goes_first = match words[..] {
-        ["add", "rule", ..] => false,
-        ["insert", "rule", ..] => true,
-        _ => return Ok(None),
+/// Reads a rule of nft. None if it does nothing that counts here.
+fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
+    let version = match rule.table.split(' ').next() {
+        Some("ip") => Some(true),
+        Some("ip6") => Some(false),
+        _ => None,
     };
-    words.drain(..2);
-    let mut version = None;
-    match words.first() {
-        Some(&"ip") => version = Some(true),
-        Some(&"ip6") => version = Some(false),
-        _ => {}
-    }
-    let has_family = ["ip", "ip6", "inet", "bridge", "netdev", "arp"];
-    let of_table = match words.first() {
-        Some(word) if has_family.contains(word) => 2,
-        _ => 1,
-    };
-    if words.len() <= of_table {
-        return Ok(None);
-    }
-    let table = Vec::from_iter(words.drain(..of_table)).join(" ");
-    let chain = words.remove(0).to_owned();
+    let words = Vec::from_iter(rule.words.iter().map(String::as_str));
     let verdicts = ["accept", "return", "jump", "goto"];
     let decides = words.iter().any(|word| verdicts.contains(word));
     let text = format!(" {} ", words.join(" "));
@@ -732,6 +828,20 @@ fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
             }
             ["packets" | "bytes", _, ..] => 2,
             ["comment", ..] => rest.len(),
+            ["meta", of @ ("oifname" | "iifname" | "oif" | "iif"), ..]
+            | [of @ ("oifname" | "iifname" | "oif" | "iif"), ..] => {
+                let name = usize::from(rest[0] == "meta") + 1;
+                let mut is_ours = false;
+                for given in rest.get(name).unwrap_or(&"").split(',') {
+                    is_ours |= is_device(given, '*', device);
+                }
+                match (of.starts_with('o'), is_ours) {
+                    (true, true) => name + 1,
+                    // Of another interface, or what comes in by this one and does not leave by it.
+                    (true, false) | (false, true) => return Ok(None),
+                    (false, false) => return Err(unknown(of)),
+                }
+            }
             ["meta", "mark", "set", value, ..] => {
                 does = Does::Sets(Sets::Mark(mark(value)?));
                 4
@@ -794,12 +904,12 @@ fn of_nft(words: &[String]) -> Result<Option<Step>, Fault> {
         return Ok(None);
     }
     Ok(Some(Step {
-        table,
-        chain,
+        table: rule.table.clone(),
+        chain: rule.chain.clone(),
         does,
         alternatives: asked.alternatives(version)?,
         only_unmarked,
-        goes_first,
+        goes_first: rule.goes_first,
         ends,
     }))
 }
@@ -822,6 +932,7 @@ mod tests {
             calls.push(Marking {
                 line: number,
                 words: line.split_whitespace().map(str::to_owned).collect(),
+                rules: Vec::new(),
             });
         }
         let marks = Marks::read(&calls, "eth0");

@@ -10,13 +10,27 @@ batch() {
     exit 0
 }
 
+# A file of rules is one command with all its lines.
+rules() {
+    {
+        printf '%s\n' "nft -f - <<'END_OF_RULES'"
+        cat "$1"
+        printf '\n%s\n' END_OF_RULES
+    } >> "$log"
+    exit 0
+}
+
 line=$name
 previous=
 for word; do
-    case $previous in
-        -b | -batch | --batch)
+    case $name$previous in
+        *-b | *-batch)
             [ "$word" = - ] && batch
             batch < "$word"
+            ;;
+        nft-f | nft--file)
+            [ "$word" = - ] && word=/dev/stdin
+            rules "$word"
             ;;
     esac
     previous=$word

@@ -671,7 +671,7 @@ impl<'a> Planter<'a> {
         let of_filters = choice.rules.len() - otherwise.rules.len();
         let mut has_ef = false;
         for (tests, _) in &choice.rules[..of_filters] {
-            has_ef |= tests.contains(&Test::CodePoint(46));
+            has_ef |= tests.contains(&Test::CodePoint(46)) || tests.contains(&Test::Leaving(46));
         }
         if let Some(text) = priomap::remark(&bands.priomap, has_ef) {
             self.note(qdisc.line, &slot.name, text);
@@ -805,7 +805,9 @@ impl<'a> Planter<'a> {
             }
             match filters::read(first) {
                 Ok(mut rule) => {
-                    rule.alternatives = self.marks.with_code_points(rule.alternatives);
+                    if self.marks.write_code_points() {
+                        filters::ask_at_leaving(&mut rule.alternatives);
+                    }
                     all.push((*first, rule));
                 }
                 Err(why) => self.note_filter(first, top, &why),
@@ -850,14 +852,21 @@ impl<'a> Planter<'a> {
         let marks = self.marks;
         let mut asked = Vec::new();
         let mut asks_marks = false;
+        let mut asks_points = false;
         for filter in &self.device.filters {
             asks_marks |= filter.kind == "fw" || filter.words.iter().any(|word| word == "mark");
             for tests in filters::read(filter)
                 .map(|rule| rule.alternatives)
                 .unwrap_or_default()
             {
+                asks_points |= filters::code_point_of(&tests).is_some();
                 asked.extend(tests);
             }
+        }
+        let mut has_tins = false;
+        for node in &self.nodes {
+            has_tins |=
+                node.discipline.starts_with("cake") && !node.discipline.contains("besteffort");
         }
         let mut found = Vec::new();
         for rule in &marks.left_out {
@@ -867,7 +876,9 @@ impl<'a> Planter<'a> {
         }
         for rule in &marks.rules {
             match &rule.sets {
-                Sets::CodePoint(point) if !asked.contains(&Test::CodePoint(*point)) => found.push((
+                Sets::CodePoint(point)
+                    if !asks_points
+                        || has_tins && !asked.contains(&Test::CodePoint(*point)) => found.push((
                     rule.line,
                     format!(
                         "left out: the code point {point} that this rule writes; no filter asks \
@@ -888,8 +899,51 @@ impl<'a> Planter<'a> {
         }
     }
 
+    /// Replaces code points with which packets leave by those with which they come: packets of a rule
+    /// that writes one go where this one goes.
+    fn ask_at_arrival(&mut self, choice: &mut Choice) {
+        // Rules before the first that asks for a code point decide about all packets alike.
+        let mut first = 0;
+        while let Some((tests, _)) = choice.rules.get(first)
+            && filters::leaving(tests).is_none()
+        {
+            first += 1;
+        }
+        let rest = choice.rules.split_off(first);
+        let mut then = Choice::only(choice.otherwise);
+        for (tests, leaf) in &rest {
+            then.rules.push((filters::at_arrival(tests), *leaf));
+        }
+        let marks = self.marks;
+        for rule in marks.rules.iter().rev() {
+            let Sets::CodePoint(written) = rule.sets else {
+                continue;
+            };
+            let mut of_rule = Choice::only(choice.otherwise);
+            for (tests, leaf) in &rest {
+                match filters::leaving(tests) {
+                    Some(point) if point != written => {}
+                    _ => of_rule.rules.push((filters::without_leaving(tests), *leaf)),
+                }
+            }
+            if then.rules.len() + rule.alternatives.len() * of_rule.rules.len() > MOST_RULES {
+                let text = "left out: the code point that this rule writes, because the tree would \
+                            have too many rules with it";
+                self.notes.push(Noted {
+                    line: rule.line,
+                    node: None,
+                    text: text.to_owned(),
+                });
+                continue;
+            }
+            then = before(then, &rule.alternatives, &of_rule);
+        }
+        choice.rules.append(&mut then.rules);
+    }
+
     /// Gives the leaves their rules.
     fn assign(&mut self, choice: &mut Choice) {
+        self.ask_at_arrival(choice);
         choice.drop_covered();
         // Rules at the end that lead to the default leaf change nothing.
         while choice

@@ -97,6 +97,177 @@ tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 54 0xffff flowid
     }
 }
 
+/// Classes 1:1 to 1:4 by the marks 1 to 4, then EF to 1:5 and CS1 to 1:6; others to 1:9.
+const CLASSES: &str = "tc qdisc add dev eth0 root handle 1: htb default 9
+for i in 1 2 3 4 5 6 9; do tc class add dev eth0 parent 1: classid 1:$i htb rate 1mbit; done
+for i in 1 2 3 4; do tc filter add dev eth0 parent 1: prio $i handle $i fw flowid 1:$i; done
+tc filter add dev eth0 parent 1: protocol ip prio 5 u32 match ip tos 0xb8 0xfc flowid 1:5
+tc filter add dev eth0 parent 1: protocol ip prio 6 u32 match ip tos 0x20 0xfc flowid 1:6
+";
+
+/// Packets, as `headers` takes them, and the leaves to which a packet filter's rules lead. Returns the
+/// tree's reserves, but for those on filters.
+#[track_caller]
+fn assert_marked(rules: &str, packets: &[(&str, &str)]) -> String {
+    let settings = Settings::default();
+    let imported = import(&settings, &format!("{CLASSES}{rules}")).expect("a tree");
+    let tree = TreeFile::from_toml("tree.toml", &imported.tree).expect("a tree");
+    for (packet, leaf) in packets {
+        let found = tree.leaf(Some(&headers(packet)));
+        assert_eq!(found, *leaf, "{packet}\n{}", imported.tree);
+    }
+    let mut reserves = tree.reserves().to_vec();
+    reserves.retain(|text| !text.contains("this filter is left out"));
+    reserves.join("\n")
+}
+
+/// A file of nft: tables, chains with their hooks, sets, variables.
+const RULES: &str = "nft -f - <<'END'
+#!/usr/sbin/nft -f
+flush ruleset
+define calls = { 5060, 5061 }
+table inet fw {
+    set slow { type ipv4_addr; flags interval
+        elements = { 10.0.0.7,
+                     10.1.0.0/16 }
+    }
+    counter all { packets 0 bytes 0 }
+    chain post {
+        type filter hook postrouting priority mangle; policy accept;
+        udp dport $calls counter packets 3 bytes 4 meta mark set 0x1 comment \"calls # all\"
+        ip saddr @slow jump slowly; meta l4proto tcp tcp dport { 80, 443 } meta mark set 3
+        oifname \"wan\" meta mark set 4
+    }
+    chain slowly { meta mark set 2 }
+    chain in { type filter hook input priority 0; udp dport 5060 meta mark set 4; }
+    chain never { meta mark set 4 }
+    chain last { type filter hook postrouting priority mangle + 10;
+        udp dport 53 meta mark set 2
+    }
+    chain first { type filter hook forward priority 300;
+        udp dport { 53, 54 } meta mark set 4
+    }
+}
+END
+";
+
+#[test]
+fn files_of_nft_are_read() {
+    let packets = [
+        ("17 10.0.0.1:9 10.0.0.2:5061 0", "1:1"),
+        ("17 10.0.0.7:9 10.0.0.2:5061 0", "1:2"),
+        ("17 10.1.3.4:9 10.0.0.2:9 0", "1:2"),
+        ("6 10.1.3.4:9 10.0.0.2:443 0", "1:3"),
+        ("6 2001:db8::1:9 2001:db8::2:80 0", "1:3"),
+        // A chain of another hook, one that nobody enters, and another interface mark nothing here.
+        ("6 10.0.0.1:9 10.0.0.2:22 0", "1:9"),
+        // The hook decides first, then the priority.
+        ("17 10.0.0.1:9 10.0.0.2:54 0", "1:4"),
+        ("17 10.0.0.1:9 10.0.0.2:53 0", "1:2"),
+        ("6 10.0.0.1:9 10.0.0.2:22 46", "1:5"),
+    ];
+    let reserves = assert_marked(RULES, &packets);
+    assert!(reserves.is_empty(), "{reserves}");
+    // From a file that the script writes, and from a pipe; as commands in one word, too.
+    let written = RULES.replace("nft -f - ", "cat > /tmp/rules.nft ");
+    assert_marked(&format!("{written}nft -f /tmp/rules.nft\n"), &packets);
+    let one = "nft 'add table inet fw; add chain inet fw post { type filter hook postrouting \
+               priority 0; }; add rule inet fw post udp dport { 5060, 5061 } meta mark set 1'\n";
+    assert_marked(one, &packets[..1]);
+    for rules in [
+        "nft -f /etc/fw.nft\n",
+        "nft -f - <<'E'\ninclude \"/etc/fw.nft\"\nE\n",
+    ] {
+        let reserves = assert_marked(rules, &[]);
+        assert!(reserves.contains("reads from /etc/fw.nft"), "{reserves}");
+    }
+    // A set of which nothing is known, and a map.
+    for rule in [
+        "ip saddr @hosts meta mark set 1",
+        "meta mark set ip dscp map { ef : 1 }",
+    ] {
+        let rules = format!("nft -f - <<'E'\ntable inet fw {{ chain post {{\n{rule}\n}} }}\nE\n");
+        let reserves = assert_marked(&rules, &[("17 10.0.0.1:9 10.0.0.2:9 0", "1:9")]);
+        assert!(
+            reserves.contains("this rule of nft is left out"),
+            "{reserves}"
+        );
+    }
+}
+
+/// What leaves by the interface passes PREROUTING or OUTPUT, FORWARD and POSTROUTING, and not INPUT.
+#[test]
+fn rules_count_at_the_hooks_that_packets_pass() {
+    let rules = "iptables -t mangle -A POSTROUTING -p udp --dport 3 -j MARK --set-mark 3
+iptables -t mangle -A FORWARD -p udp -j MARK --set-mark 2
+iptables -t mangle -A PREROUTING -p udp --dport 1 -j MARK --set-mark 1
+iptables -t mangle -A PREROUTING -p tcp -j MARK --set-mark 1
+iptables -t mangle -A OUTPUT -p tcp --dport 4 -j MARK --set-mark 4
+iptables -t mangle -A INPUT -j MARK --set-mark 4
+nft add chain ip fw pre '{ type filter hook prerouting priority -400 ; }'
+nft add rule ip fw pre tcp dport 7 meta mark set 3
+";
+    let reserves = assert_marked(
+        rules,
+        &[
+            ("17 10.0.0.1:9 10.0.0.2:3 0", "1:3"),
+            ("17 10.0.0.1:9 10.0.0.2:1 0", "1:2"),
+            ("6 10.0.0.1:9 10.0.0.2:1 0", "1:1"),
+            ("6 10.0.0.1:9 10.0.0.2:4 0", "1:4"),
+            ("6 10.0.0.1:9 10.0.0.2:7 0", "1:1"),
+            ("1 10.0.0.1:9 10.0.0.2:7 0", "1:9"),
+        ],
+    );
+    assert!(reserves.is_empty(), "{reserves}");
+}
+
+/// Filters see the code point that rules have written, and rules that which those before have.
+#[test]
+fn code_points_are_those_that_rules_have_written() {
+    let rules = "iptables -t mangle -A POSTROUTING -p udp --dport 53 -j DSCP --set-dscp-class CS1
+iptables -t mangle -A POSTROUTING -s 10.0.0.7 -j DSCP --set-dscp-class EF
+iptables -t mangle -A POSTROUTING -p tcp -j DSCP --set-dscp 0
+";
+    let packets = [
+        ("17 10.0.0.1:9 10.0.0.2:9 46", "1:5"),
+        ("17 10.0.0.1:9 10.0.0.2:9 8", "1:6"),
+        ("17 10.0.0.1:9 10.0.0.2:53 46", "1:6"),
+        ("17 10.0.0.1:9 10.0.0.2:53 0", "1:6"),
+        ("17 10.0.0.7:9 10.0.0.2:53 8", "1:5"),
+        ("6 10.0.0.7:9 10.0.0.2:53 46", "1:9"),
+        ("6 10.0.0.1:9 10.0.0.2:53 8", "1:9"),
+        // A rule of IPv4.
+        ("6 2001:db8::1:9 2001:db8::2:9 8", "1:9"),
+    ];
+    let reserves = assert_marked(rules, &packets);
+    assert!(reserves.is_empty(), "{reserves}");
+    // All code points go behind rules that still saw them.
+    let reserves = assert_marked(
+        "iptables -t mangle -A OUTPUT -p udp --dport 123 -j DSCP --set-dscp-class AF42
+iptables -t mangle -A POSTROUTING -m dscp --dscp-class AF42 -j MARK --set-mark 1
+iptables -t mangle -A POSTROUTING -m dscp --dscp-class CS1 -j MARK --set-mark 2
+iptables -t mangle -A POSTROUTING -j DSCP --set-dscp 0
+",
+        &[
+            ("17 10.0.0.1:9 10.0.0.2:123 0", "1:1"),
+            ("17 10.0.0.1:9 10.0.0.2:9 36", "1:1"),
+            ("17 10.0.0.1:9 10.0.0.2:9 8", "1:2"),
+            ("17 10.0.0.1:9 10.0.0.2:9 46", "1:9"),
+        ],
+    );
+    assert!(
+        reserves.contains("written anew"),
+        "of port 123 in CS1: {reserves}"
+    );
+    let reserves = assert_marked(
+        "iptables -t mangle -A PREROUTING -j DSCP --set-dscp 0
+iptables -t mangle -A POSTROUTING -m dscp --dscp-class CS1 -j MARK --set-mark 2
+",
+        &[("17 10.0.0.1:9 10.0.0.2:9 8", "1:9")],
+    );
+    assert!(reserves.is_empty(), "{reserves}");
+}
+
 /// Packets of no class leave before those of any class, whatever its prio and its rate, and without
 /// a class's rate.
 #[test]

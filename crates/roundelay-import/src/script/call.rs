@@ -16,4 +16,15 @@ pub(crate) struct Marking {
     pub(crate) line: usize,
     /// The words, the program's name first.
     pub(crate) words: Vec<String>,
+    /// Lines of the file that nft reads, with their numbers in the script. Empty if it reads none, or
+    /// one that the script does not hold.
+    pub(crate) rules: Vec<(usize, String)>,
+}
+
+/// The file that `nft -f FILE` reads.
+pub(crate) fn file_of_nft(words: &[String]) -> Option<&str> {
+    let at = words
+        .iter()
+        .position(|word| ["-f", "--file"].contains(&word.as_str()))?;
+    words.get(at + 1).map(String::as_str)
 }

@@ -76,9 +76,9 @@ impl Names {
                 }
                 Token::Into(text, _) => self.add_read(text),
                 // It may be a script for another shell.
-                Token::Here(_, text) => {
-                    self.add_read(text);
-                    self.read(text);
+                Token::Here(here) => {
+                    self.add_read(&here.body);
+                    self.read(&here.body);
                 }
                 Token::Arithmetic(text) => {
                     self.add_counted(text);

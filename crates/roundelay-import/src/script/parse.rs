@@ -75,10 +75,19 @@ pub(super) enum Statement {
 pub(super) struct Simple {
     pub(super) line: usize,
     pub(super) words: Vec<String>,
-    /// The lines after `<<`, and the first one's number.
-    pub(super) here: Option<(usize, String)>,
+    pub(super) here: Option<Here>,
     /// The file after `>`, and whether the operator is `>>`.
     pub(super) into: Option<(String, bool)>,
+}
+
+/// The lines after `<<`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Here {
+    /// The number of the first one.
+    pub(super) first: usize,
+    pub(super) body: String,
+    /// The word after `<<` has quotes, so nothing in the lines is replaced.
+    pub(super) is_quoted: bool,
 }
 
 /// Replaces the words of an array that cannot be kept.
@@ -89,7 +98,7 @@ pub(super) const ARRAY: &str = "${@array}";
 pub(super) enum Token {
     Word(String),
     Operator(&'static str),
-    Here(usize, String),
+    Here(Here),
     /// A file to write, and whether to append to it.
     Into(String, bool),
     /// The content of `((..))`.
@@ -143,7 +152,7 @@ struct Lexer {
     at: usize,
     line: usize,
     tokens: Vec<(Token, usize)>,
-    /// Delimiters of here-documents that are still to come.
+    /// Delimiters of here-documents that are still to come, as written.
     awaited: Vec<String>,
     /// How many quotes and brackets we are in.
     depth: usize,
@@ -296,9 +305,7 @@ impl Lexer {
         let ends = self.peek(0).is_none_or(|letter| "\n;|&()".contains(letter));
         let target = if ends { String::new() } else { self.word()? };
         if is_here {
-            let mut end = target;
-            end.retain(|letter| !"\"'\\".contains(letter));
-            self.awaited.push(end);
+            self.awaited.push(target);
         } else if is_into && !target.is_empty() {
             let line = self.line;
             self.tokens.push((Token::Into(target, is_added), line));
@@ -308,7 +315,9 @@ impl Lexer {
 
     /// Reads the here-documents that the last line announced.
     fn read_here(&mut self) -> Result<(), Fault> {
-        for end in std::mem::take(&mut self.awaited) {
+        for written in std::mem::take(&mut self.awaited) {
+            let mut end = written.clone();
+            end.retain(|letter| !"\"'\\".contains(letter));
             let first = self.line;
             let mut body = String::new();
             loop {
@@ -334,7 +343,12 @@ impl Lexer {
             }
             // The document goes before the end of the line that announced it.
             let index = self.tokens.len().saturating_sub(1);
-            self.tokens.insert(index, (Token::Here(first, body), first));
+            let here = Here {
+                first,
+                body,
+                is_quoted: end != written,
+            };
+            self.tokens.insert(index, (Token::Here(here), first));
         }
         Ok(())
     }
@@ -767,7 +781,7 @@ impl Parser {
         loop {
             match self.peek().cloned() {
                 Some(Token::Word(word)) => words.push(word),
-                Some(Token::Here(first, body)) => here = Some((first, body)),
+                Some(Token::Here(lines)) => here = Some(lines),
                 Some(Token::Into(file, is_added)) => into = Some((file, is_added)),
                 Some(Token::Operator("("))
                     if words.last().is_some_and(|word| begins_array(word)) =>

@@ -2,7 +2,7 @@
 
 use roundelay::Fault;
 
-use super::super::call::{Call, Marking};
+use super::super::call::{Call, Marking, file_of_nft};
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
@@ -46,10 +46,14 @@ impl Machine {
 
     /// The lines of a command's here-document, if it has one.
     fn here_document(&self, simple: &Simple) -> Option<Lines> {
-        let (first, body) = simple.here.as_ref()?;
+        let here = simple.here.as_ref()?;
         let mut lines = Vec::new();
-        for (number, line) in body.lines().enumerate() {
-            lines.push((first + number, self.values().text_of_line(line)));
+        for (number, line) in (here.first..).zip(here.body.lines()) {
+            let text = match here.is_quoted {
+                true => Ok(line.trim().to_owned()),
+                false => self.values().text_of_line(line),
+            };
+            lines.push((number, text));
         }
         Some(lines)
     }
@@ -198,6 +202,31 @@ impl Machine {
         Ok(())
     }
 
+    /// The lines of the file that `nft -f FILE` reads, if the script itself holds them.
+    fn rules_of_file(&mut self, simple: &Simple, words: &[String]) -> Vec<(usize, String)> {
+        let Some(file) = file_of_nft(words) else {
+            return Vec::new();
+        };
+        let mut lines: Lines = Vec::new();
+        if let Some(written) = self.here_document(simple) {
+            lines = written;
+        } else if ["-", "/dev/stdin"].contains(&file) {
+            lines = std::mem::take(&mut self.piped);
+        } else if let Some(written) = self.files.get(file) {
+            lines.clone_from(written);
+        }
+        self.budget.spend(size_of(&lines));
+        let mut rules = Vec::new();
+        for (line, text) in lines {
+            // A line that is not known is no rule, and what it stands in has a brace less.
+            match text {
+                Ok(text) => rules.push((line, text)),
+                Err(_) => return Vec::new(),
+            }
+        }
+        rules
+    }
+
     /// Another program. Some say where packets go, and some run tc.
     ///
     /// `start` is where the program stands, behind those that only run it.
@@ -221,8 +250,12 @@ impl Machine {
         if ["iptables", "ip6tables", "nft"].contains(&own) {
             let mut words = words[start..].to_vec();
             own.clone_into(&mut words[0]);
+            let rules = match own {
+                "nft" => self.rules_of_file(simple, &words),
+                _ => Vec::new(),
+            };
             let line = simple.line;
-            self.ran.markings.push(Marking { line, words });
+            self.ran.markings.push(Marking { line, words, rules });
         }
         if ["source", "."].contains(&name) {
             let file = words.get(1).map_or("a file", String::as_str);
@@ -231,8 +264,8 @@ impl Machine {
             return;
         }
         let mut lines = words.to_vec();
-        if let Some((_, body)) = &simple.here {
-            lines.extend(body.lines().map(str::to_owned));
+        if let Some(here) = &simple.here {
+            lines.extend(here.body.lines().map(str::to_owned));
         }
         if !self.piped.is_empty()
             && ["sh", "bash", "ash", "dash", "ssh", "xargs"].contains(&program)
