@@ -103,6 +103,88 @@ fn a_shaper_in_the_tree_judges_as_a_link_of_its_rate() {
     assert!((0.1..0.2).contains(&light), "{light}");
 }
 
+/// Names in the tables that are printed on 80 columns: what stands before two blanks or more.
+#[track_caller]
+fn names_in_tables(arguments: &[&str], first: &[&str]) -> Vec<Vec<String>> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    let output = command.current_dir(root()).args(arguments);
+    let output = output.env("COLUMNS", "80").output().expect("the command");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut tables = Vec::new();
+    for table in text.split("\n\n") {
+        let mut names = Vec::new();
+        for line in table.lines() {
+            let line = line.trim_start_matches(['*', ' ']);
+            let is_row = first.iter().any(|start| line.starts_with(start));
+            if let (true, Some((name, _))) = (is_row, line.split_once("  ")) {
+                names.push(name.to_owned());
+            }
+        }
+        if !names.is_empty() {
+            tables.push(names);
+        }
+    }
+    assert!(!tables.is_empty(), "{text}");
+    tables
+}
+
+/// Names that begin alike stay apart where they are cut, in each table.
+#[test]
+fn rows_whose_names_are_cut_stay_apart() {
+    let shared = "name = \"the uplink of the house at the end of the road, floor";
+    let tree = |floor: &str| {
+        let tree = imported("shaper-sfq.sh");
+        let text = fs::read_to_string(&tree.0).expect("a tree");
+        File::new(&text.replace("name = \"eth0", &format!("{shared} {floor}")))
+    };
+    let trees = [tree("one"), tree("two")];
+    let cakes = ["dual-dsthost", "dual-srchost"];
+    let cakes = cakes.map(|hosts| format!("cake bandwidth 5mbit besteffort {hosts}"));
+    let tables = names_in_tables(
+        &[
+            "compare",
+            CAPTURE,
+            "--rate",
+            "10mbit",
+            "--no-cost",
+            "--tree",
+            trees[0].path(),
+            "--tree",
+            trees[1].path(),
+            &cakes[0],
+            &cakes[1],
+        ],
+        &["the ", "cake"],
+    );
+    let scenario = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n\
+                    [[source]]\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"100kbit\"\n";
+    let scenario = File::new(scenario);
+    let queues = trees.each_ref().map(|tree| format!("tree {}", tree.path()));
+    let simulated = names_in_tables(
+        &[
+            "simulate",
+            scenario.path(),
+            "--queue",
+            &queues[0],
+            "--queue",
+            &queues[1],
+            "--queue",
+            &cakes[0],
+            "--queue",
+            &cakes[1],
+        ],
+        &["tree", "cake"],
+    );
+    let all = Vec::from_iter(tables.into_iter().chain(simulated));
+    for mut names in all {
+        assert!(names.len() >= 4, "{names:?}");
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+    }
+}
+
 const LEFT_OUT: &str = "netem delay 50ms is left out";
 
 #[test]

@@ -624,6 +624,26 @@ fn differences_are_paired_by_seed() {
     assert!(points[0]["difference"].is_null());
 }
 
+/// Without a figure the summary says how to see one, and that runs nothing again.
+#[test]
+fn a_sweep_without_a_figure_says_how_to_see_one() {
+    let folder = Folder::new("hint");
+    let done = folder.done(&over(&[]));
+    for part in [
+        "6 points, 6 runs: 0 cached, 6 done, 0 failed",
+        "--figure throughput, delay_p99, loss, completion_mean or SOURCE.FIGURE",
+        "are not repeated",
+    ] {
+        assert!(done.contains(part), "{part}: {done}");
+    }
+    for figure in ["throughput", "delay_p99", "loss", "calls.delay_p99"] {
+        let shown = folder.done(&over(&["--figure", figure]));
+        assert!(shown.contains("6 cached, 0 done"), "{figure}: {shown}");
+        assert!(shown.contains("queue.core") && shown.contains("fq_codel"));
+        assert!(!shown.contains("--figure throughput"), "{shown}");
+    }
+}
+
 /// `--html` is a page on the figure: without --figure on the 99th percentile of the delay.
 #[test]
 fn a_page_answers_draws_and_lists_the_points() {

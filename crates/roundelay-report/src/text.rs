@@ -117,20 +117,26 @@ fn without_address(end: &str) -> String {
 }
 
 /// Cuts each text to at most `limit` columns with `first`. Different texts that would look alike
-/// are cut in the middle. As a last resort they are numbered.
+/// keep the words in which they differ, or else their ends. As a last resort they are numbered.
 pub(crate) fn cut_apart(
     texts: &[String],
     limit: usize,
     first: fn(&str, usize) -> String,
 ) -> Vec<String> {
     let mut short: Vec<String> = texts.iter().map(|text| first(text, limit)).collect();
-    for (index, alike) in look_alike(texts, &short).into_iter().enumerate() {
-        if alike {
+    let alike = look_alike(texts, &short);
+    for (index, text) in texts.iter().enumerate() {
+        if !alike[index].is_empty() {
+            short[index] = cut_words(text, &alike[index], limit);
+        }
+    }
+    for (index, alike) in look_alike(texts, &short).iter().enumerate() {
+        if !alike.is_empty() {
             short[index] = cut_middle(&texts[index], limit);
         }
     }
-    for (index, alike) in look_alike(texts, &short).into_iter().enumerate() {
-        if alike {
+    for (index, alike) in look_alike(texts, &short).iter().enumerate() {
+        if !alike.is_empty() {
             let number = format!("#{}", index + 1);
             short[index] = cut(&texts[index], limit - width(&number)) + &number;
         }
@@ -138,14 +144,79 @@ pub(crate) fn cut_apart(
     short
 }
 
-/// For each short text: could a reader mistake it for another text?
-fn look_alike(texts: &[String], short: &[String]) -> Vec<bool> {
-    let mut alike = Vec::new();
-    for (text, own) in texts.iter().zip(short) {
-        let mut others = texts.iter().zip(short);
-        alike.push(others.any(|(other, short)| other != text && short == own));
+/// At most `limit` columns: the first word, those that not all of the others have, and as many more
+/// as there is room for. Cut in the middle if that is too long.
+fn cut_words(text: &str, others: &[&str], limit: usize) -> String {
+    let name = unmarked(text);
+    let mark = &text[..text.len() - name.len()];
+    let words = Vec::from_iter(name.split(' '));
+    let mut kept = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        kept.push(index == 0 || !all_have(others, word));
     }
-    alike
+    let mut short = format!("{mark}{}", with_gaps(&words, &kept));
+    if width(&short) > limit {
+        return cut_middle(text, limit);
+    }
+    for index in 0..words.len() {
+        let was_kept = kept[index];
+        kept[index] = true;
+        let longer = format!("{mark}{}", with_gaps(&words, &kept));
+        if width(&longer) > limit {
+            kept[index] = was_kept;
+            break;
+        }
+        short = longer;
+    }
+    short
+}
+
+/// The words that are kept, with an ellipsis for those between and behind them.
+fn with_gaps(words: &[&str], kept: &[bool]) -> String {
+    let mut parts = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        if kept[index] {
+            parts.push(*word);
+        } else if parts.last() != Some(&"…") {
+            parts.push("…");
+        }
+    }
+    parts.join(" ")
+}
+
+/// A name without the mark of the best one, or the space for it.
+fn unmarked(text: &str) -> &str {
+    for mark in ["* ", "  "] {
+        if let Some(name) = text.strip_prefix(mark) {
+            return name;
+        }
+    }
+    text
+}
+
+/// Whether each text has this word.
+fn all_have(texts: &[&str], word: &str) -> bool {
+    for text in texts {
+        if !text.split(' ').any(|other| other == word) {
+            return false;
+        }
+    }
+    true
+}
+
+/// For each short text: the other texts for which a reader could mistake it.
+fn look_alike<'a>(texts: &'a [String], short: &[String]) -> Vec<Vec<&'a str>> {
+    let mut all = Vec::new();
+    for (text, own) in texts.iter().zip(short) {
+        let mut alike = Vec::new();
+        for (other, short) in texts.iter().zip(short) {
+            if unmarked(other) != unmarked(text) && unmarked(short) == unmarked(own) {
+                alike.push(other.as_str());
+            }
+        }
+        all.push(alike);
+    }
+    all
 }
 
 /// The smallest limit, from `least`, at which `cut_parts` keeps all texts distinct.
@@ -153,7 +224,7 @@ pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
     let longest = texts.iter().map(|text| width(text)).max().unwrap_or(least);
     for limit in least..longest {
         let short: Vec<String> = texts.iter().map(|text| cut_parts(text, limit)).collect();
-        if !look_alike(texts, &short).contains(&true) {
+        if look_alike(texts, &short).concat().is_empty() {
             return limit;
         }
     }
@@ -269,11 +340,43 @@ mod tests {
                 ],
                 12
             ),
-            ["qfq_p…gate 1", "qfq_p…gate 8", "fifo limit …"]
+            ["qfq_plus … 1", "qfq_plus … 8", "fifo limit …"]
         );
         assert_eq!(
-            apart(&["a 1 middle 1 b, long", "a 1 middle 2 b, long"], 10),
-            ["a 1 mid…#1", "a 1 mid…#2"]
+            apart(&["a_middle_1_b_long", "a_middle_2_b_long"], 10),
+            ["a_middl…#1", "a_middl…#2"]
+        );
+        let cakes = [
+            "* cake bandwidth 5mbit besteffort dual-dsthost",
+            "  cake bandwidth 5mbit besteffort dual-srchost",
+            "  cake bandwidth 5mbit besteffort",
+        ];
+        assert_eq!(
+            apart(&cakes, 32),
+            [
+                "* cake bandwidth … dual-dsthost",
+                "  cake bandwidth … dual-srchost",
+                "  cake bandwidth 5mbit …"
+            ]
+        );
+        assert_eq!(
+            apart(&cakes, 14),
+            ["* cake…dsthost", "  cake…srchost", "  cake …"],
+            "one of them is the best"
+        );
+        assert_eq!(
+            apart(&["* cake 5mbit flows", "  cake 6mbit flows"], 14),
+            ["* cake 5mbit …", "  cake 6mbit …"]
+        );
+        assert_eq!(
+            apart(
+                &[
+                    "tree /etc/trees/of-the-house-one",
+                    "tree /etc/trees/of-the-house-two"
+                ],
+                14
+            ),
+            ["tree /…use-one", "tree /…use-two"]
         );
         assert_eq!(
             apart(&["the very same one", "the very same one"], 9),

@@ -10,7 +10,10 @@
 //! `child CLASS PARENT PRIORITY INNER` for a class of something else; `of DISCIPLINE` before a class
 //! says what is in it, if it has children and is none of the same htb or hfsc, or if it is a leaf
 //! that is not first in, first out. `flow FLOW CLASS` sends another flow to a leaf than that of its
-//! number, and `weight NUMBER` before a class is its weight.
+//! number, and `weight NUMBER` before a class is its weight. `file PATH`, in place of all these, is a
+//! tree's file, whose rules find the leaf of a flow by its headers: `from FLOW PROTOCOL SOURCE
+//! DESTINATION SOURCEPORT DESTINATIONPORT CODEPOINT`, with `ack` behind if the flow is all short
+//! acknowledgements.
 //!
 //! `rate BITS`, before `ours`, gives the case a link of this rate, as `peers/linux/virtual/timed.c`
 //! has it: the link takes the next packet when it has sent the one before, and `d` is no longer needed.
@@ -28,13 +31,14 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{self, BufRead as _};
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Priority};
 use roundelay::tree::{Config, Node, Service, hfsc, htb, only_classes};
 use roundelay::{Buffer, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Limit, Packet};
 use roundelay::{Control, QueueSpec, Rate, Scheduler as _, Seed};
-use roundelay_trace::{Frame, LinkType, Tap};
+use roundelay_trace::{Frame, Headers, LinkType, Ports, Tap, TreeFile};
 
 /// Numbers of classes from here on are priorities, without a class.
 const PRIORITY: u32 = 1000;
@@ -259,6 +263,7 @@ fn node(number: u32, service: Service) -> Result<Node, Box<dyn Error>> {
 #[derive(Default)]
 struct Growing {
     tree: Option<Config>,
+    file: Option<TreeFile>,
     next: Option<QueueSpec>,
     weight: Option<u32>,
 }
@@ -355,6 +360,43 @@ fn add_curves(growing: &mut Growing, numbers: [u32; 12]) -> Result<(), Box<dyn E
     )
 }
 
+/// Sends a flow to the leaf that the rules of the tree's file find.
+fn assign_by_rules(growing: &mut Growing, written: &str) -> Result<(), Box<dyn Error>> {
+    let file = growing.file.as_ref().ok_or("no file")?;
+    let tree = growing.tree.as_mut().ok_or("no tree")?;
+    let words = Vec::from_iter(written.split(' '));
+    let [
+        flow,
+        protocol,
+        source,
+        destination,
+        from,
+        to,
+        dscp,
+        more @ ..,
+    ] = &words[..]
+    else {
+        return Err(format!("from {written}").into());
+    };
+    let headers = Headers {
+        source: source.parse()?,
+        destination: destination.parse()?,
+        protocol: protocol.parse()?,
+        source_port: from.parse()?,
+        destination_port: to.parse()?,
+        ports: Ports::Present,
+        dscp: dscp.parse()?,
+        ecn: Ecn::NotCapable,
+    };
+    let leaf = match more {
+        ["ack"] => file.leaf_of_acknowledgements(Some(&headers)),
+        _ => Some(file.leaf(Some(&headers))),
+    };
+    let leaf = leaf.ok_or("no rule of acknowledgements")?;
+    tree.assign(FlowId(flow.parse()?), leaf)?;
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut name, mut case, mut seed) = (String::new(), None::<Case>, 1);
     let (mut growing, mut rate) = (Growing::default(), None);
@@ -377,6 +419,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             ("rate", _) => rate = Rate::from_bits_per_second(rest.parse()?),
             ("seed", [number]) => seed = u64::from(*number),
             ("root", _) => growing.tree = Some(Config::new(Node::new("0", spec(rest)?))?),
+            ("file", _) => {
+                let file = TreeFile::from_toml(rest, &fs::read_to_string(rest)?)?;
+                growing.tree = Some(file.config().clone());
+                growing.file = Some(file);
+            }
+            ("from", _) => assign_by_rules(&mut growing, rest)?,
             ("of", _) => growing.next = Some(spec(rest)?),
             ("child", [number, parent, priority, inner]) => {
                 let node = Node {
