@@ -3,14 +3,15 @@
 
     python3 peers/scripts.py [--roundelay PROGRAM] [--local FOLDER] [--record FOLDER]
 
-The scripts are not ours to keep, so they are fetched: packages of Debian by apt-get, the others from
-their repositories by git, at fixed commits. What cannot be fetched here is skipped, with a line that
+The scripts are not ours to keep, so they are fetched: packages of Debian by apt-get (Wonder Shaper,
+FireQOS, the example of iproute2's documents), the others from their repositories by git. What cannot be fetched here is skipped, with a line that
 says so. `--local FOLDER` takes repositories that are already there, under the last part of their names.
 `--record FOLDER` writes what each script ran: recordings like these, with other addresses, are the
 scripts of crates/roundelay-import/tests/operators.
 """
 
 import argparse
+import gzip
 import json
 import pathlib
 import shutil
@@ -26,7 +27,19 @@ REPOSITORIES = {
     "wondershaper": "https://github.com/magnific0/wondershaper",
 }
 
-PACKAGES = ["wondershaper", "fireqos"]
+PACKAGES = ["wondershaper", "fireqos", "firehol-common", "iproute2-doc"]
+
+# A file for FireQOS, which is ours.
+HOUSEHOLD = """interface eth0 wan output rate 18000kbit
+    class voice commit 2000kbit
+        match udp ports 5060
+    class interactive
+        match tcp port 22
+        match icmp
+    class web prio 3
+        match tcp dports 80,443
+    class default
+"""
 
 # Runs one of SQM's scripts with SQM's own functions, as its start-sqm does behind its checks.
 SQM = """#!/bin/sh
@@ -53,9 +66,9 @@ CASES = [
     ("sqm-scripts", sqm("simplest.qos"), "eth0", ['rate = "18mbit"', "fq_codel linux limit 1001", "default = true"], []),
     ("sqm-scripts", sqm("simplest.qos"), "ifb4eth0", ['rate = "90mbit"', "fq_codel linux limit 1001"], []),
     ("sqm-scripts", sqm("simplest_tbf.qos"), "eth0", ["tbf rate 18mbit burst 2250b", "fq_codel linux limit 1001"], []),
-    ("sqm-scripts", sqm("piece_of_cake.qos"), "eth0", ["cake bandwidth 18mbit", "besteffort"], []),
-    ("sqm-scripts", sqm("piece_of_cake.qos"), "ifb4eth0", ["cake bandwidth 90mbit", "besteffort"], []),
-    ("sqm-scripts", sqm("layer_cake.qos"), "eth0", ["cake bandwidth 18mbit", "diffserv3"], []),
+    ("sqm-scripts", sqm("piece_of_cake.qos"), "eth0", ["cake linux bandwidth 18mbit", "besteffort"], []),
+    ("sqm-scripts", sqm("piece_of_cake.qos"), "ifb4eth0", ["cake linux bandwidth 90mbit", "besteffort"], []),
+    ("sqm-scripts", sqm("layer_cake.qos"), "eth0", ["cake linux bandwidth 18mbit", "diffserv3"], []),
     ("sqm-scripts", sqm("simple.qos"), "eth0", ['ceil = "17984kbit"', 'rate = "128kbit"', "dscp cs1"], ["marks are not in packets"]),
     (
         "wondershaper",
@@ -64,6 +77,22 @@ CASES = [
         ['rate = "400kbit"', 'ceil = "1900kbit"', "ack below 64 bytes", "default = true"],
         [],
     ),
+    (
+        "debian",
+        ["bash", "./usr/lib/firehol/fireqos", "household.conf", "start"],
+        "eth0",
+        [
+            "htb r2q 15",
+            'rate = "2mbit"\nceil = "18mbit"\nprio = 0',
+            '"udp and dst port 5060 and src 0.0.0.0/0"',
+            '"icmp and src 0.0.0.0/0"',
+            'name = "1:8000"',
+            "default = true",
+        ],
+        ["reserve"],
+    ),
+    # The mark is that of an action at the other interface, which a tree has not.
+    ("debian", ["sh", "./ifb.sh"], "ifb0", ["priority", "tbf rate 20kbit burst 1600b", "sfq linux", "matches the mark 1"], []),
     # 1.1a has cbq, which Linux has no longer: the tree says so.
     ("debian", ["./sbin/wondershaper", "eth0", "10000", "2000"], "eth0", ["cbq has no counterpart here"], []),
 ]
@@ -102,7 +131,15 @@ def packages(folder):
             return None, f"apt-get download {name}: " + (fetched.stderr.strip().splitlines() or ["failed"])[-1]
     for package in folder.glob("*.deb"):
         run(["dpkg-deb", "-x", str(package), str(root)], check=True)
+    (root / "household.conf").write_text(HOUSEHOLD)
+    (root / "ifb.sh").write_text(example(root / "usr/share/doc/iproute2/actions/ifb-README.gz"))
     return root, None
+
+
+def example(document):
+    """The commands of a document of iproute2: from where it names tc to the rule below."""
+    text = gzip.open(document, "rt").read()
+    return text[text.index("export TC=") :].partition("\n---")[0] + "\n"
 
 
 def main():

@@ -7,7 +7,7 @@ compare.py collisions [RUNS]           flows that share a queue of cake: how man
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
-compare.py imports                     scripts that `roundelay import` reads, and the commands of the trees that they became
+compare.py imports                     scripts that `roundelay import` reads: packets through some of them and through their trees, and the commands of the trees that they became
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
@@ -352,7 +352,7 @@ def main():
     command = commands_of.add_parser("collisions")
     command.add_argument("runs", type=int, nargs="?", default=50)
     command.set_defaults(run=lambda arguments: collisions.run(arguments.runs, run_written))
-    commands_of.add_parser("imports").set_defaults(run=lambda _: imports.run(ROOT / "target" / "release" / "roundelay", CAPTURE))
+    commands_of.add_parser("imports").set_defaults(run=lambda _: imports.run(ROOT / "target" / "release" / "roundelay", CAPTURE, run_written))
     commands_of.add_parser("delays").set_defaults(run=lambda _: delays.run(run_in_linux, run_ours, PARENT))
     commands_of.add_parser("commands").set_defaults(run=commands)
     program = ROOT / "target" / "release" / "roundelay"

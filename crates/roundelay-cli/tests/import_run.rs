@@ -66,6 +66,7 @@ fn text(bytes: &[u8]) -> String {
 const ROUTER: &str = r#"#!/bin/bash
 . ./functions.sh
 [ "$(id -u)" -eq 0 ] || { echo "not root"; exit 1; }
+exec 200> /var/run/router.lock && mkdir /run/router /var/router || exit 9
 opts=(besteffort "overhead" 18)
 RATE=$(uci -q get sqm.eth1.upload) || RATE=20000
 start() {

@@ -55,8 +55,8 @@ pub const MOST_RECORDED: u64 = 4 << 20;
 pub const MOST_OUTPUT: usize = 1 << 20;
 /// Bytes of these that are kept.
 const KEPT_OUTPUT: usize = 16 << 10;
-/// Files that a process may have open.
-const MOST_FILES: u64 = 128;
+/// Files that a process may have open: scripts lock with descriptor 200, as flock(1) shows it.
+const MOST_FILES: u64 = 256;
 /// Processes at the same time.
 pub const MOST_PROCESSES: u64 = 128;
 
@@ -334,11 +334,19 @@ fn hide(command: &[OsString], home: &Path, folder: &Path) -> io::Result<()> {
         let bytes = if is_writable { FOLDER } else { SMALL_FOLDER };
         calls::mount_empty(path, bytes)?;
     }
-    fs::set_permissions("/tmp", Permissions::from_mode(0o1777))?;
+    if Path::new("/run").is_dir() {
+        fs::create_dir_all("/run/lock")?;
+    }
     if Path::new("/var").is_dir() {
         fs::create_dir_all("/var/tmp")?;
-        fs::set_permissions("/var/tmp", Permissions::from_mode(0o1777))?;
         symlink("/run", "/var/run")?;
+        symlink("/run/lock", "/var/lock")?;
+    }
+    // Root's script is another user. What is ours in there it cannot take away.
+    for folder in ["/tmp", "/run", "/run/lock", "/var", "/var/tmp"] {
+        if Path::new(folder).is_dir() {
+            fs::set_permissions(folder, Permissions::from_mode(0o1777))?;
+        }
     }
     devices.append(&mut shown);
     for (held, place) in &devices {
