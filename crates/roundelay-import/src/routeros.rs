@@ -741,6 +741,19 @@ fn simple(
         }
         write(device, &classes, told)?;
     }
+    // Each direction has a tree of its own, and what one shapes comes in at the other.
+    if let Some(item) = of_simple.first() {
+        for (device, other) in [(UPLOAD, DOWNLOAD), (DOWNLOAD, UPLOAD)] {
+            told.run(item.line, &format!("tc qdisc add dev {device} ingress"));
+            told.run(
+                item.line,
+                &format!(
+                    "tc filter add dev {device} parent ffff: protocol all matchall action mirred \
+                     egress redirect dev {other}"
+                ),
+            );
+        }
+    }
     Ok(())
 }
 

@@ -212,6 +212,15 @@ impl<'a> Section<'a> {
             }
             let extra = self.advanced(deep, way.words[0]);
             all += &self.way(way, extra, remarks)?;
+            if way.is_ingress {
+                write!(
+                    all,
+                    "tc qdisc add dev {interface} ingress; tc filter add dev {interface} parent \
+                     ffff: protocol all matchall action mirred egress redirect dev {}; ",
+                    way.device
+                )
+                .unwrap_or_default();
+            }
         }
         Ok(all)
     }

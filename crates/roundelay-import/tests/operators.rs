@@ -263,6 +263,7 @@ fn queues_of_routeros_are_classes_of_htb() {
         ],
     );
     assert!(!up.tree.contains("1kbit"), "it is disabled: {}", up.tree);
+    assert!(!up.tree.contains("only what leaves"), "{}", up.tree);
     let down = of("download");
     assert_has(
         &down.tree,

@@ -52,6 +52,14 @@ fn both_directions_of_sqm_are_there() {
     ] {
         assert!(up.tree.contains(word), "{word}: {}", up.tree);
     }
+    let told = |imported: &Imported, part| {
+        let mut remarks = imported.remarks.iter();
+        remarks.any(|remark| remark.text.contains(part))
+    };
+    assert!(told(&up, "import its tree with --dev ifb4eth1"));
+    assert!(!told(&up, "only what leaves"), "{:?}", up.remarks);
+    let upload_alone = read(&SQM.replace("'90000'", "'0'"), None);
+    assert!(told(&upload_alone, "only what leaves"));
     let down = read(SQM, Some("ifb4eth1"));
     for word in [
         "cake linux bandwidth 90mbit",
