@@ -237,9 +237,9 @@ fn notes(access: &Access, ways: &[Direction]) -> Vec<String> {
     }
     if access.line.varies() {
         notes.push(
-            "The rate of such a line changes all the time. No fixed rate follows it: above the \
-             moment's rate packets wait in the provider's queue, below it the line is not used. So \
-             the table is of one cell in one minute. A program that sets the rate from measured \
+            "The rate of such a line changes. No fixed rate follows it: above the moment's rate \
+             packets wait in the provider's queue, below it the line is not used. So the table is \
+             of one synthetic trace in one minute. A program that sets the rate from measured \
              pings (cake-autorate) can do what no fixed rate does; run it between the rate at which \
              pings are short and the highest that you have seen."
                 .to_owned(),

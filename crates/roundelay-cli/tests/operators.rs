@@ -331,4 +331,19 @@ fn advise_names_kinds_of_lines_and_what_no_rate_can_do() {
     ]);
     assert!(text.contains("No fixed rate follows it"), "{text}");
     assert!(text.contains("config queue"), "{text}");
+    // Its satellites have .4 to 1.6 of the rate, each for a quarter of the run: at the line's rate a
+    // ping waits in the provider's queue, which holds 250 ms, and further below less.
+    let page: Value = serde_json::from_str(&roundelay(&[
+        "advise", "--down", "2mbit", "--up", "1mbit", "--link", "starlink", "--json",
+    ]))
+    .expect("JSON");
+    let notes = page["notes"].to_string();
+    assert!(notes.contains("No fixed rate follows it"), "{notes}");
+    let rows = page["ways"][0]["rows"].as_array().expect("a list");
+    let ping = |row: &Value| row["ping_p99"].as_f64().expect("a time");
+    let mut shortest = f64::INFINITY;
+    for row in rows {
+        shortest = shortest.min(ping(row));
+    }
+    assert!(ping(&rows[1]) > 0.25 && shortest < 0.15, "{rows:?}");
 }

@@ -1,10 +1,12 @@
-//! Models of links: `wifi` and `lte` draw a link trace from a seed, for when none is recorded.
+//! Models of links: `wifi`, `lte` and `starlink` draw a link trace from a seed, for when none is
+//! recorded.
 //!
 //! You write a model like a discipline, `wifi stations 5`, instead of a trace's file.
 
 mod draw;
 mod lte;
 mod settings;
+mod starlink;
 mod wifi;
 
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use roundelay::{ConfigError, Seed};
 
 use lte::Lte;
 use settings::Model;
+use starlink::Starlink;
 use wifi::Wifi;
 
 /// A link model and its parameters.
@@ -28,6 +31,7 @@ pub struct LinkModel {
 enum Kind {
     Wifi(Wifi),
     Lte(Lte),
+    Starlink(Starlink),
 }
 
 impl LinkModel {
@@ -41,6 +45,7 @@ impl LinkModel {
         let kind = match words.split_first() {
             Some((&Wifi::NAME, rest)) => Kind::Wifi(settings::read(rest)?),
             Some((&Lte::NAME, rest)) => Kind::Lte(settings::read(rest)?),
+            Some((&Starlink::NAME, rest)) => Kind::Starlink(settings::read(rest)?),
             _ => return Ok(None),
         };
         let text = words.join(" ").into();
@@ -57,6 +62,7 @@ impl LinkModel {
         match &self.kind {
             Kind::Wifi(_) => Wifi::NAME,
             Kind::Lte(_) => Lte::NAME,
+            Kind::Starlink(_) => Starlink::NAME,
         }
     }
 
@@ -66,6 +72,7 @@ impl LinkModel {
         match &self.kind {
             Kind::Wifi(wifi) => wifi.times(&mut random),
             Kind::Lte(lte) => lte.times(&mut random),
+            Kind::Starlink(starlink) => starlink.times(&mut random),
         }
     }
 }
@@ -100,6 +107,7 @@ mod tests {
         let page = include_str!("../../../docs/simulator/scenarios.md");
         rows::<Wifi>(page);
         rows::<Lte>(page);
+        rows::<Starlink>(page);
     }
 
     #[test]
@@ -130,7 +138,13 @@ mod tests {
 
     #[test]
     fn a_seed_decides_all() {
-        for text in ["wifi", "lte", "wifi stations 0", "lte users 0 errors 0"] {
+        for text in [
+            "wifi",
+            "lte",
+            "wifi stations 0",
+            "lte users 0 errors 0",
+            "starlink",
+        ] {
             let model = read(text);
             let times = model.times(Seed::new(7));
             assert_eq!(times, model.times(Seed::new(7)), "{text}");
@@ -233,6 +247,10 @@ mod tests {
             (
                 "lte length 50ms",
                 "lte: length 50ms: legal range 100ms to 3600s",
+            ),
+            (
+                "starlink step 100ms gap 200ms",
+                "starlink: gap 200ms: expected less than the step of 100ms",
             ),
         ] {
             let error = LinkModel::read(text).expect_err(text).to_string();

@@ -19,7 +19,8 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) up: Rate,
 
-    /// What kind of line it is: ethernet (fibre), docsis (cable), dsl, or lte
+    /// What kind of line it is: ethernet (fibre), docsis (cable), dsl, lte, or
+    /// starlink
     #[arg(long, value_name = "NAME", default_value = "ethernet", value_parser = parse_line)]
     pub(crate) link: Line,
 

@@ -257,7 +257,7 @@ class LeafSpine(Table):
 
 
 #: What kind of line there is between provider and modem.
-Line: TypeAlias = Literal["ethernet", "docsis", "dsl", "lte"]
+Line: TypeAlias = Literal["ethernet", "docsis", "dsl", "lte", "starlink"]
 
 
 @dataclass(kw_only=True)

@@ -8,8 +8,8 @@
 //!
 //! What a line adds is a rough model, so that shapers meet what they meet there. DOCSIS (RFC 8034):
 //! upstream a packet waits for a grant, which is asked for in a time slot of 2 ms and comes two
-//! slots later. DSL: PTM's framing (a byte in 65) and interleaving. LTE: a cell whose rate walks
-//! ([`LinkModel`]).
+//! slots later. DSL: PTM's framing (a byte in 65) and interleaving. LTE: a cell whose rate walks.
+//! Starlink: another rate every 15 s ([`LinkModel`]).
 
 use roundelay::{Duration, LinkLayer, QueueSpec, Rate, Seed};
 use roundelay_files::InWords;
@@ -38,11 +38,19 @@ pub enum Line {
     Dsl,
     /// A cell that other users share: the rate walks around its mean.
     Lte,
+    /// Satellites: another rate every 15 s.
+    Starlink,
 }
 
 impl Line {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Ethernet, Self::Docsis, Self::Dsl, Self::Lte];
+    pub const ALL: [Self; 5] = [
+        Self::Ethernet,
+        Self::Docsis,
+        Self::Dsl,
+        Self::Lte,
+        Self::Starlink,
+    ];
 
     /// The name in scenarios.
     pub const fn name(self) -> &'static str {
@@ -51,6 +59,7 @@ impl Line {
             Self::Docsis => "docsis",
             Self::Dsl => "dsl",
             Self::Lte => "lte",
+            Self::Starlink => "starlink",
         }
     }
 
@@ -60,13 +69,13 @@ impl Line {
             Self::Ethernet => "ethernet",
             Self::Docsis => "docsis",
             Self::Dsl => "bridged-ptm",
-            Self::Lte => "",
+            Self::Lte | Self::Starlink => "",
         }
     }
 
-    /// Whether its rate changes all the time.
+    /// Whether its rate changes.
     pub const fn varies(self) -> bool {
-        matches!(self, Self::Lte)
+        matches!(self, Self::Lte | Self::Starlink)
     }
 
     /// Delay and jitter that it adds.
@@ -162,7 +171,10 @@ impl Access {
                 .map_err(|error: roundelay::LinkLayerError| TopologyError::new("line", error))?,
         };
         let trace = match self.line {
-            Line::Lte => Some(cell(rate, is_up)?),
+            // Upwards grants come in the period of scheduling requests.
+            Line::Lte if is_up => Some(drawn(&format!("lte rate {rate} interval 5ms"))?),
+            Line::Lte => Some(drawn(&format!("lte rate {rate}"))?),
+            Line::Starlink => Some(drawn(&format!("starlink rate {rate}"))?),
             _ => None,
         };
         let id = builder.link(from, to, Wire { rate, delay }, LinkClass::Core);
@@ -185,14 +197,12 @@ impl Access {
     }
 }
 
-/// A cell with this mean rate.
-fn cell(rate: Rate, is_up: bool) -> Result<LinkTrace, TopologyError> {
-    // Upwards grants come in the period of scheduling requests.
-    let interval = if is_up { " interval 5ms" } else { "" };
-    let model = LinkModel::read(&format!("lte rate {rate}{interval}"));
-    match model.map_err(|error| TopologyError::new("line", error))? {
+/// The trace of a model, the same for each run.
+fn drawn(text: &str) -> Result<LinkTrace, TopologyError> {
+    let model = LinkModel::read(text).map_err(|error| TopologyError::new("line", error))?;
+    match model {
         Some(model) => Ok(LinkTrace::of_model(model, Seed::new(1))),
-        None => Err(TopologyError::new("line", "no model is called lte")),
+        None => Err(TopologyError::new("line", format!("no model is {text}"))),
     }
 }
 
@@ -255,5 +265,7 @@ mod tests {
         assert!(down.trace.is_some() && up.trace.is_some());
         let ratio = down.rate.bits_per_second() as f64 / 100e6;
         assert!((0.95..1.05).contains(&ratio), "{ratio}");
+        let [down, up] = of(Line::Starlink);
+        assert!(down.trace.is_some() && up.trace.is_some());
     }
 }
