@@ -45,6 +45,8 @@ pub(crate) struct LeftOut {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
     pub(crate) rules: Vec<Marked>,
+    /// Code points that rules ask for.
+    pub(crate) points: BTreeSet<u8>,
     /// Rules that no tree can have.
     pub(crate) left_out: Vec<LeftOut>,
 }
@@ -235,6 +237,8 @@ struct Walk {
     found: VecDeque<Marked>,
     /// In the order of the rules.
     rewritten: Vec<Rewritten>,
+    /// Code points that rules ask for.
+    points: BTreeSet<u8>,
     /// Why rules are left out, by line.
     left_out: BTreeSet<(usize, &'static str)>,
     joined: usize,
@@ -276,6 +280,7 @@ impl Chains {
         let mut walk = Walk {
             found: VecDeque::new(),
             rewritten: Vec::new(),
+            points: BTreeSet::new(),
             left_out: BTreeSet::new(),
             joined: 0,
         };
@@ -283,6 +288,7 @@ impl Chains {
             self.follow(&base.chain, &[Vec::new()], 0, &mut walk);
         }
         marks.rules = walk.found.into();
+        marks.points = walk.points;
         for rule in &mut marks.rules {
             // Of either version, and nothing else is asked: every packet.
             if rule.alternatives.contains(&Vec::new()) {
@@ -293,7 +299,7 @@ impl Chains {
         for (line, why) in walk.left_out {
             marks.left_out.push(LeftOut {
                 line,
-                text: format!("this rule is left out: {why}"),
+                text: why.to_owned(),
                 is_mark: true,
             });
         }
@@ -376,7 +382,10 @@ impl Chains {
                     }
                 }
                 Does::Jumps(_) if depth == DEEPEST => {
-                    walk.leave_out(*line, "chains enter chains more than 16 deep");
+                    walk.leave_out(
+                        *line,
+                        "this rule is left out: chains enter chains more than 16 deep",
+                    );
                 }
                 Does::Jumps(name) => {
                     let inner = [chain[0].clone(), chain[1].clone(), name.clone()];
@@ -397,14 +406,16 @@ impl Chains {
             if step.only_unmarked {
                 walk.leave_out(
                     *line,
-                    "it ends its chain for packets without a mark, and others follow",
+                    "this rule is left out: it ends its chain for packets without a mark, and \
+                     others follow",
                 );
                 continue;
             }
             if !walk.decides(&alternatives) {
                 walk.leave_out(
                     *line,
-                    "it ends its chain for packets that no rule before it has marked",
+                    "this rule is left out: it ends its chain for packets that no rule before \
+                     it has marked",
                 );
             }
             let found = std::mem::take(&mut walk.found);
@@ -448,6 +459,7 @@ impl Walk {
         for tests in asked {
             let mut is_gone = false;
             if let Some(point) = filters::code_point_of(tests) {
+                self.points.insert(point);
                 let others = tests_without(tests, point);
                 for rule in self.rewritten.iter().rev() {
                     for early in &rule.alternatives {
@@ -467,8 +479,8 @@ impl Walk {
         if may_differ {
             self.leave_out(
                 line,
-                "packets whose code point a rule before it has written anew meet it here with \
-                 the one that they came with",
+                "left out: code points that a rule before this one has written anew; their \
+                 packets meet this rule with those that they came with",
             );
         }
         all
@@ -480,7 +492,10 @@ impl Walk {
         self.joined += outer.len() * inner.len();
         if self.joined >= MOST_JOINED {
             if was_within {
-                self.leave_out(line, "these chains would be more rules than a tree takes");
+                self.leave_out(
+                    line,
+                    "this rule is left out: these chains would be more rules than a tree takes",
+                );
             }
             return None;
         }

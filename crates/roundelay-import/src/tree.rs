@@ -877,7 +877,7 @@ impl<'a> Planter<'a> {
         for rule in &marks.rules {
             match &rule.sets {
                 Sets::CodePoint(point)
-                    if !asks_points
+                    if !asks_points && !marks.points.contains(point)
                         || has_tins && !asked.contains(&Test::CodePoint(*point)) => found.push((
                     rule.line,
                     format!(

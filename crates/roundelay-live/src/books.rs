@@ -2,7 +2,8 @@
 
 use roundelay::DropReason;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The books of one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,7 @@ pub struct Books {
     /// Frames that got CE here.
     pub marked: u64,
     /// Frames dropped by the queue, by reason, in the order of [`DropReason::ALL`].
+    #[serde(deserialize_with = "by_reason")]
     pub dropped: [u64; DropReason::ALL.len()],
     /// Frames lost on the wire, as the settings ask.
     pub lost: u64,
@@ -58,6 +60,18 @@ impl LostOutside {
     pub const fn total(&self) -> u64 {
         self.ring + self.too_long + self.unsent
     }
+}
+
+/// Counts by reason. Records from before a reason was added have fewer.
+fn by_reason<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; DropReason::ALL.len()], D::Error> {
+    let written = Vec::<u64>::deserialize(from)?;
+    let mut counts = [0; DropReason::ALL.len()];
+    if !(4..=counts.len()).contains(&written.len()) {
+        let found = written.len();
+        return Err(D::Error::invalid_length(found, &"a count for each reason"));
+    }
+    counts[..written.len()].copy_from_slice(&written);
+    Ok(counts)
 }
 
 impl Books {

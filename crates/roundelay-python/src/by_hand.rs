@@ -199,7 +199,7 @@ impl Scheduler {
             for (packet, reason) in dropped {
                 let is_arriving = match reason {
                     DropReason::Full | DropReason::Refused => true,
-                    DropReason::PushedOut => false,
+                    DropReason::PushedOut | DropReason::Filtered => false,
                     DropReason::Early => {
                         packet.arrival == now && packet.flow == flow && packet.len == length
                     }
@@ -258,7 +258,7 @@ impl Scheduler {
         })
     }
 
-    /// Packets dropped so far, by reason: full, `pushed_out`, early, refused.
+    /// Packets dropped so far, by reason: full, `pushed_out`, early, refused, filtered.
     #[getter]
     fn drops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.with(py, |state| {

@@ -19,7 +19,7 @@ def test_drr_by_hand_as_in_the_core():
     assert (len(queue), queue.backlog_bytes) == (3, 4500)
     assert [queue.dequeue().payload for _ in range(3)] == ["a", "c", "b"]
     assert queue.dequeue() is None
-    assert queue.drops == {"full": 0, "pushed_out": 0, "early": 0, "refused": 0}
+    assert queue.drops == {"full": 0, "pushed_out": 0, "early": 0, "refused": 0, "filtered": 0}
 
 
 def test_a_full_buffer_gives_up_the_arriving_packet_or_another():

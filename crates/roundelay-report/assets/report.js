@@ -27,7 +27,7 @@
   // ---- Units ------------------------------------------------------------------------------------
 
   const reasons = (drops) => {
-    const names = { full: "full", pushed_out: "pushed out", early: "early", refused: "refused" };
+    const names = { full: "full", pushed_out: "pushed out", early: "early", refused: "refused", filtered: "filtered" };
     const some = Object.entries(names).filter(([key]) => drops[key] > 0).map(([key, name]) => `${count(drops[key])} ${name}`);
     return some.join(", ") || "–";
   };

@@ -1,5 +1,6 @@
 //! Simulation report: terminal tables and JSON.
 
+use roundelay::DropReason;
 use roundelay_sim::scenario::{ClassResult, LinkResult, Measures, Results, Scenario};
 use roundelay_sim::{LinkClass, NodeId};
 use schemars::JsonSchema;
@@ -199,11 +200,13 @@ fn ends(links: &[&LinkResult]) -> String {
     }
 }
 
-/// Packets that did not arrive: full, pushed out, early, refused, lost, dropped by Edge-CoDel.
-pub(crate) struct Gone([u64; 6]);
+/// Packets that did not arrive: full, pushed out, early, refused, filtered, lost, dropped by Edge-CoDel.
+pub(crate) struct Gone([u64; 7]);
 
 /// Names for the numbers in [`Gone`].
-const REASONS: [&str; 6] = ["full", "pushed", "early", "refused", "lost", "edge"];
+const REASONS: [&str; 7] = [
+    "full", "pushed", "early", "refused", "filtered", "lost", "edge",
+];
 
 impl From<roundelay_sim::scenario::Fates> for Gone {
     fn from(fates: roundelay_sim::scenario::Fates) -> Self {
@@ -212,6 +215,7 @@ impl From<roundelay_sim::scenario::Fates> for Gone {
             fates.pushed_out,
             fates.early,
             fates.refused,
+            fates.filtered,
             fates.lost,
             fates.edge_dropped,
         ])
@@ -220,19 +224,22 @@ impl From<roundelay_sim::scenario::Fates> for Gone {
 
 impl Gone {
     pub(crate) const fn of(class: &ClassResult) -> Self {
-        let [full, pushed_out, early, refused] = class.dropped;
-        Self([full, pushed_out, early, refused, class.lost, 0])
+        Self::at_queues(class.dropped, class.lost)
     }
 
     pub(crate) const fn of_link(link: &LinkResult) -> Self {
-        let [full, pushed_out, early, refused] = link.dropped;
-        Self([full, pushed_out, early, refused, link.lost, 0])
+        Self::at_queues(link.dropped, link.lost)
+    }
+
+    const fn at_queues(dropped: [u64; DropReason::ALL.len()], lost: u64) -> Self {
+        let [full, pushed_out, early, refused, filtered] = dropped;
+        Self([full, pushed_out, early, refused, filtered, lost, 0])
     }
 
     /// Means over replicas in words, as the figures beside them are: `1,234 full, 12 lost`.
     pub(crate) fn mean(replicas: impl Iterator<Item = Self>) -> String {
         let mut number = 0;
-        let mut sum = [0; 6];
+        let mut sum = [0; 7];
         for gone in replicas {
             number += 1;
             for (sum, gone) in sum.iter_mut().zip(gone.0) {

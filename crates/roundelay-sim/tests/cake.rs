@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use roundelay::{Duration, QueueSpec};
+use roundelay::{DropReason, Duration, QueueSpec};
 use roundelay_sim::scenario::{GroupResult, Results, Scenario};
 
 /// Runs an example under another queue in all routers: for `seconds` with a quarter as warm-up, or
@@ -114,6 +114,34 @@ fn filtered_acknowledgements_leave_the_uplink_to_uploads() {
             "{filter}: {filtered_down} and {filtered_up}, without {down} and {up} Mbit/s"
         );
     }
+}
+
+/// What the filter drops is counted apart, and is no loss of a link or a class of links.
+#[test]
+fn filtered_acknowledgements_are_no_loss() {
+    let filtered = DropReason::Filtered as usize;
+    let at_links = |results: &Results| {
+        let mut sum = 0;
+        for link in &results.links {
+            sum += link.dropped[filtered];
+        }
+        sum
+    };
+    let results = run("cake-acks.toml", "cake besteffort ack-filter", Some(8), 1);
+    let all = at_links(&results);
+    assert!(all > 1000, "{all}");
+    let mut of_classes = 0;
+    for class in &results.classes {
+        of_classes += class.dropped[filtered];
+        let dropped: u64 = class.dropped.iter().sum();
+        let gone = (dropped - class.dropped[filtered] + class.lost) as f64;
+        let known = gone + (class.arrived - dropped) as f64;
+        let loss = class.loss.expect("packets");
+        assert!((loss - gone / known).abs() < 1e-3, "{class:?}");
+    }
+    assert_eq!(of_classes, all);
+    let results = run("cake-acks.toml", "cake besteffort", Some(8), 1);
+    assert_eq!(at_links(&results), 0);
 }
 
 /// Means of some figures over three seeds of a whole run.

@@ -90,7 +90,7 @@ fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
     };
     let (results, curves) = scenario.run_with(1, &mut arrivals, |_| ()).unwrap();
     let link = &results.links[number];
-    assert_eq!(link.dropped, [0; 4]);
+    assert_eq!(link.dropped, [0; 5]);
     let at = |picos: u64| arrivals.at_work(Instant::from_picos(picos));
     let part = |from: u64, to: u64| {
         (at(to) - at(from)).as_secs_f64() / Duration::from_picos(to - from).as_secs_f64()

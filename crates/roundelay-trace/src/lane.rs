@@ -173,8 +173,7 @@ impl Lane {
         sink: Option<Box<dyn PacketSink>>,
     ) -> Result<Self, ConfigError> {
         let discipline = AnyDiscipline::Tree(tree.config().clone());
-        let mut lane = Self::named(tree.name().to_owned(), discipline, limit, link, sink)?;
-        lane.meters.note_filter(tree.filters_acknowledgements());
+        let lane = Self::named(tree.name().to_owned(), discipline, limit, link, sink)?;
         Ok(Self {
             leaves: Some(Leaves {
                 tree: tree.clone(),
@@ -194,8 +193,7 @@ impl Lane {
         let port = Port::new(discipline.build_arena(link.seed)?, limit, link.rate);
         let info = discipline.info();
         let marker = Marker::new(info.priority, link.known.clone());
-        let mut meters = Meters::new(link.rate, sink);
-        meters.note_filter(info.reads_acknowledgements);
+        let meters = Meters::new(link.rate, sink);
         Ok(Self {
             discipline,
             spec,

@@ -59,8 +59,6 @@ pub(crate) struct Meters {
     /// How many flows are present: they have joined and not left.
     present: u64,
     extremes: Extremes,
-    /// The discipline drops acknowledgements that later ones repeat.
-    filters: bool,
     sink: Option<Box<dyn PacketSink>>,
     sink_error: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -129,15 +127,9 @@ impl Meters {
             end: Instant::ZERO,
             present: 0,
             extremes: Extremes::default(),
-            filters: false,
             sink,
             sink_error: None,
         }
-    }
-
-    /// What is said about the discipline: whether it drops acknowledgements that later ones repeat.
-    pub(crate) const fn note_filter(&mut self, filters: bool) {
-        self.filters = filters;
     }
 
     /// Stores each packet in this sink.
@@ -519,7 +511,7 @@ impl Observer<Note> for Meters {
         self.pairs.withdraw(flow);
         self.time_wfi.withdraw(flow, packet.payload.stamp);
         match reason {
-            DropReason::Early => self.jain.withdraw(now, flow, len),
+            DropReason::Early | DropReason::Filtered => self.jain.withdraw(now, flow, len),
             DropReason::Full | DropReason::PushedOut | DropReason::Refused => {
                 self.jain.deny(now, flow, len)
             }
@@ -527,12 +519,7 @@ impl Observer<Note> for Meters {
         self.change_backlog(now, flow, -i64::from(len));
         let meter = &mut self.flows[flow.index()];
         meter.forgiven += f64::from(len) - taken_back;
-        let is_filtered = self.filters && packet.payload.is_bare && reason == DropReason::Early;
-        if is_filtered {
-            meter.drops.filtered += 1;
-        } else {
-            meter.drops.count(reason);
-        }
+        meter.drops.count(reason);
         meter.data.dropped += u64::from(!packet.payload.is_bare);
         self.record(PacketRecord {
             arrival: packet.arrival,
@@ -636,6 +623,7 @@ impl Drops {
             DropReason::PushedOut => self.pushed_out += 1,
             DropReason::Early => self.early += 1,
             DropReason::Refused => self.refused += 1,
+            DropReason::Filtered => self.filtered += 1,
         }
     }
 

@@ -42,8 +42,7 @@ pub struct Drops {
     pub early: u64,
     /// Arriving packets refused by the discipline.
     pub refused: u64,
-    /// Bare acknowledgements dropped early where a discipline filters acknowledgements (`cake
-    /// ack-filter`): later ones repeat them, so nothing is lost.
+    /// Acknowledgements that later ones repeat (`cake ack-filter`), so nothing is lost.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
     pub filtered: u64,

@@ -341,12 +341,6 @@ impl TreeFile {
         self.rules.iter().map(|(rule, leaf)| (rule, leaf.as_str()))
     }
 
-    /// Whether a node drops acknowledgements that later ones repeat.
-    pub fn filters_acknowledgements(&self) -> bool {
-        let mut nodes = self.config.nodes();
-        nodes.any(|node| node.spec.discipline.info().reads_acknowledgements)
-    }
-
     /// What the tree lacks of the script that it was made from, each in a sentence.
     pub fn reserves(&self) -> &[String] {
         &self.reserves

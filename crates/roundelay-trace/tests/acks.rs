@@ -23,22 +23,26 @@ fn ack(number: u32, connection: u8) -> Vec<u8> {
     packet
 }
 
-/// Raw IPv4: 400 acknowledgements of two connections in turns, one each millisecond, captured up to
-/// `snap` bytes.
-fn capture(snap: usize) -> Capture {
+/// Raw IPv4: 400 acknowledgements of so many connections in turns, one each millisecond, captured up
+/// to `snap` bytes.
+fn recorded(snap: usize, connections: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for field in [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101] {
         bytes.extend(field.to_le_bytes());
     }
     for number in 0..400_u32 {
-        let packet = ack(number / 2, (number % 2) as u8);
+        let packet = ack(number / connections, (number % connections) as u8);
         let captured = snap.min(packet.len());
         for field in [0, 1000 * number, captured as u32, packet.len() as u32] {
             bytes.extend(field.to_le_bytes());
         }
         bytes.extend(&packet[..captured]);
     }
-    Capture::from_reader("acks.pcap", Cursor::new(bytes)).expect("a capture")
+    bytes
+}
+
+fn capture(snap: usize) -> Capture {
+    Capture::from_reader("acks.pcap", Cursor::new(recorded(snap, 2))).expect("a capture")
 }
 
 /// On a link with room for half of the acknowledgements.
@@ -76,6 +80,26 @@ fn a_comparison_filters_acknowledgements() {
         assert!(delay.max < 0.015, "{delay:?}");
     }
     assert!(plain.total.delay.expect("all were sent").max > 0.35);
+}
+
+/// A queue that filters acknowledgements also drops them to signal congestion, and then nothing
+/// repeats them: of 250 connections each acknowledgement is another one's.
+#[test]
+fn acknowledgements_that_codel_drops_are_lost() {
+    let capture = Capture::from_reader("acks.pcap", Cursor::new(recorded(65_535, 250)));
+    let queue = "cake flowblind ack-filter rtt 20ms".parse();
+    let mut options = Options::new(
+        "208kbit".parse().expect("a rate"),
+        vec![queue.expect("legal")],
+    );
+    options.measure_cost = false;
+    let result = compare(capture.expect("a capture"), &options, &mut ()).expect("it compares");
+    let total = &result.disciplines[0].total;
+    assert!(total.drops.early > 2 && total.loss > 0.0, "{total:?}");
+    assert_eq!(
+        total.drops.early + total.drops.filtered + total.packets,
+        400
+    );
 }
 
 #[test]

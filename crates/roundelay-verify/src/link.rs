@@ -370,6 +370,8 @@ impl LinkState {
             format!("{} drops no packet as {}", self.record.queue, reason.name())
         })?;
         match reason {
+            // The log does not hold what packets acknowledge.
+            DropReason::Filtered => Ok(()),
             DropReason::Early => self.can_drop_early(dropped, now),
             DropReason::Refused => self.can_refuse(rank, dropped, longest, now),
             DropReason::Full | DropReason::PushedOut => self.can_make_room(reason, dropped, now),

@@ -60,16 +60,24 @@ pub enum DropReason {
     Full,
     /// The buffer was full and the discipline dropped a packet already queued.
     PushedOut,
-    /// The discipline dropped it although it had room: to signal congestion (active queue
-    /// management), or an acknowledgement that a later one repeats (`cake ack-filter`).
+    /// The discipline dropped it although it had room, to signal congestion: active queue management.
     Early,
     /// The discipline refused the packet: [`Scheduler::refusal`](crate::Scheduler::refusal).
     Refused,
+    /// The discipline dropped an acknowledgement that a later one repeats, so nothing is lost: `cake
+    /// ack-filter`.
+    Filtered,
 }
 
 impl DropReason {
     /// All reasons, in the order in which reports list them.
-    pub const ALL: [Self; 4] = [Self::Full, Self::PushedOut, Self::Early, Self::Refused];
+    pub const ALL: [Self; 5] = [
+        Self::Full,
+        Self::PushedOut,
+        Self::Early,
+        Self::Refused,
+        Self::Filtered,
+    ];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
@@ -78,7 +86,13 @@ impl DropReason {
             Self::PushedOut => "pushed_out",
             Self::Early => "early",
             Self::Refused => "refused",
+            Self::Filtered => "filtered",
         }
+    }
+
+    /// Whether a packet with this reason is missed by its receiver.
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, Self::Filtered)
     }
 }
 

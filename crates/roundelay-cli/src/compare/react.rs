@@ -242,16 +242,6 @@ enum Queue {
     Tree(Arc<TreeFile>, Limit),
 }
 
-impl Queue {
-    /// Whether it drops acknowledgements that later ones repeat.
-    fn filters(&self) -> bool {
-        match self {
-            Self::Discipline(queue) => queue.discipline.info().reads_acknowledgements,
-            Self::Tree(tree, _) => tree.filters_acknowledgements(),
-        }
-    }
-}
-
 /// What is compared, in the replay's order.
 fn queues(options: &Options) -> Vec<Queue> {
     let mut queues = Vec::new();
@@ -343,7 +333,6 @@ impl Case<'_> {
                 // Only the first replica's packets are stored.
                 let witness = reference
                     .witness(options.rate, replica)
-                    .with_filter(queue.filters())
                     .with_sink(sink.take());
                 lanes.push((number, replica, scenario.clone(), witness));
             }

@@ -49,7 +49,7 @@ class Drop:
         """The packet."""
     @property
     def reason(self) -> str:
-        """``full``, ``pushed_out``, ``early`` or ``refused``."""
+        """``full``, ``pushed_out``, ``early``, ``refused`` or ``filtered``."""
 
 class Scheduler:
     """A queue discipline with its buffer, that you drive. Times are in seconds."""
@@ -84,7 +84,7 @@ class Scheduler:
         """Packets dropped in the last call, in order."""
     @property
     def drops(self) -> dict[str, int]:
-        """Packets dropped so far, by reason: full, pushed_out, early, refused."""
+        """Packets dropped so far, by reason: full, pushed_out, early, refused, filtered."""
     def set_flow(self, flow: int, weight: int, max_packet_length: int) -> None:
         """Sets a flow's weight, 1 to 1024, and longest packet, 512 to 65536 bytes."""
     def remove_flow(self, flow: int) -> None:

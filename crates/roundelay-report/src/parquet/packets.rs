@@ -19,16 +19,19 @@ pub enum Fate {
     Early,
     /// Refused by the discipline.
     Refused,
+    /// An acknowledgement that a later one repeats.
+    Filtered,
 }
 
 impl Fate {
     /// All variants, in the order in which they are declared.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Sent,
         Self::Full,
         Self::PushedOut,
         Self::Early,
         Self::Refused,
+        Self::Filtered,
     ];
 
     /// The value in the column `fate`.
@@ -39,6 +42,7 @@ impl Fate {
             Self::PushedOut => "pushed_out",
             Self::Early => "early",
             Self::Refused => "refused",
+            Self::Filtered => "filtered",
         }
     }
 }

@@ -79,6 +79,9 @@ fn served(rows: &[Row<'_>]) -> Vec<Column> {
         Column::of("drops_refused", rows, |row| {
             row.result.outcome.drops.refused
         }),
+        Column::of("drops_filtered", rows, |row| {
+            row.result.outcome.drops.filtered
+        }),
         Column::of("marked", rows, |row| row.result.outcome.marked),
         Column::of("reordered", rows, |row| row.result.outcome.reordered),
     ]

@@ -103,6 +103,7 @@ fn plain_flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
         Column::of("drops_pushed_out", flows, |flow| flow.packets.pushed_out),
         Column::of("drops_early", flows, |flow| flow.packets.early),
         Column::of("drops_refused", flows, |flow| flow.packets.refused),
+        Column::of("drops_filtered", flows, |flow| flow.packets.filtered),
         Column::of("lost", flows, |flow| flow.packets.lost),
         Column::of("edge_dropped", flows, |flow| flow.packets.edge_dropped),
         Column::of("on_their_way", flows, |flow| flow.packets.on_their_way),
@@ -148,6 +149,7 @@ fn plain_link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
         Column::of("drops_pushed_out", links, |link| link.dropped[1]),
         Column::of("drops_early", links, |link| link.dropped[2]),
         Column::of("drops_refused", links, |link| link.dropped[3]),
+        Column::of("drops_filtered", links, |link| link.dropped[4]),
         Column::of("lost", links, |link| link.lost),
         Column::of("wait_mean", links, |link| link.wait),
     ]

@@ -130,7 +130,7 @@ impl PortMeter {
         let flow = table_id(state.flow);
         self.bits.withdraw(flow, packet.len);
         match reason {
-            DropReason::Early => self.jain.withdraw(now, flow, packet.len),
+            DropReason::Early | DropReason::Filtered => self.jain.withdraw(now, flow, packet.len),
             DropReason::Full | DropReason::PushedOut | DropReason::Refused => {
                 self.jain.deny(now, flow, packet.len)
             }

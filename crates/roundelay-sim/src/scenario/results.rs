@@ -38,6 +38,8 @@ pub struct Fates {
     pub early: u64,
     /// Refused by the discipline.
     pub refused: u64,
+    /// Acknowledgements that later ones repeat, dropped by `cake ack-filter`: nothing is lost.
+    pub filtered: u64,
     /// Lost on a wire.
     pub lost: u64,
     /// Dropped by Edge-CoDel at the end of the route.
@@ -58,6 +60,7 @@ impl Fates {
             pushed_out,
             early,
             refused,
+            filtered,
             lost,
             edge_dropped,
             late,
@@ -69,6 +72,7 @@ impl Fates {
         self.pushed_out += pushed_out;
         self.early += early;
         self.refused += refused;
+        self.filtered += filtered;
         self.lost += lost;
         self.edge_dropped += edge_dropped;
         self.late += late;
@@ -76,7 +80,7 @@ impl Fates {
     }
 
     fn of(packets: &Packets) -> Self {
-        let [full, pushed_out, early, refused] = packets.dropped;
+        let [full, pushed_out, early, refused, filtered] = packets.dropped;
         let Packets {
             sent,
             delivered,
@@ -93,6 +97,7 @@ impl Fates {
             pushed_out,
             early,
             refused,
+            filtered,
             lost,
             edge_dropped,
             late,
@@ -110,6 +115,7 @@ impl Fates {
         self.part(self.delivered - self.late)
     }
 
+    /// Packets that a receiver misses.
     const fn gone(&self) -> u64 {
         self.full + self.pushed_out + self.early + self.refused + self.lost + self.edge_dropped
     }
@@ -254,7 +260,8 @@ pub struct LinkResult {
     pub arrived: u64,
     /// Packets transmitted.
     pub packets: u64,
-    /// Packets dropped by the queue, by reason: full, pushed out, early, refused.
+    /// Packets dropped by the queue, by reason: full, pushed out, early, refused,
+    /// filtered (acknowledgements that later ones repeat).
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets lost on the wire.
     pub lost: u64,
@@ -294,7 +301,8 @@ pub struct ClassResult {
     pub busiest_link: String,
     /// Packets that arrived at the links.
     pub arrived: u64,
-    /// Packets dropped by the queues, by reason: full, pushed out, early, refused.
+    /// Packets dropped by the queues, by reason: full, pushed out, early, refused,
+    /// filtered (acknowledgements that later ones repeat).
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets lost on the wires.
     pub lost: u64,

@@ -820,6 +820,7 @@ fn check_conservation(results: &Results) {
             pushed_out,
             early,
             refused,
+            filtered,
             lost,
             edge_dropped,
             on_their_way,
@@ -827,7 +828,15 @@ fn check_conservation(results: &Results) {
         } = group.packets;
         assert_eq!(
             sent,
-            delivered + full + pushed_out + early + refused + lost + edge_dropped + on_their_way,
+            delivered
+                + full
+                + pushed_out
+                + early
+                + refused
+                + filtered
+                + lost
+                + edge_dropped
+                + on_their_way,
             "{}",
             group.name
         );

@@ -111,13 +111,6 @@ impl Witness {
         self.expected = ends;
     }
 
-    /// For a discipline that drops acknowledgements which later ones repeat.
-    #[must_use]
-    pub const fn with_filter(mut self, filters: bool) -> Self {
-        self.meters.note_filter(filters);
-        self
-    }
-
     /// Also stores each packet in this sink.
     #[must_use]
     pub fn with_sink(mut self, sink: Option<Box<dyn PacketSink>>) -> Self {

@@ -242,6 +242,7 @@ impl Discipline for Config {
         DropReason::PushedOut,
         DropReason::Early,
         DropReason::Refused,
+        DropReason::Filtered,
     ];
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(MOST_BYTES);
     const QUEUES: Queues = Queues::Hashed;
@@ -457,7 +458,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
             return;
         };
         tin.packets -= 1;
-        self.dropped.push_back((packet, DropReason::Early));
+        self.dropped.push_back((packet, DropReason::Filtered));
         if self.config.ingress {
             let len = self.layer.len_on_link(len);
             tin.schedule.advance(len, now);

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
-use roundelay::{Control, Seed};
 use roundelay::{
-    DropReason, Duration, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port,
-    QueueSpec, Rate, Refusal, Scheduler, Slack,
+    Acknowledgement, DropReason, Duration, FlowConfig, FlowId, Handle, Instant, Limit, Observer,
+    Packet, Port, QueueSpec, Rate, Refusal, Scheduler, Slack,
 };
+use roundelay::{Control, Seed};
 use roundelay_conformance::subjects;
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
@@ -281,6 +281,13 @@ fn reasons_of(discipline: &AnyDiscipline) -> BTreeSet<DropReason> {
         let class = (number * 7 % 10) as u32;
         let slack = Slack::from_picos(i64::from(class) * 1_000_000_000);
         let deadline = now + Duration::from_millis(class.into());
+        let ack = Acknowledgement {
+            number: number as u32,
+            is_bare: true,
+            ..Acknowledgement::default()
+        };
+        port.scheduler_mut()
+            .set_acknowledgement(FlowId(flow), Some(&ack));
         port.arrive(
             now,
             Packet {
@@ -299,8 +306,13 @@ fn reasons_of(discipline: &AnyDiscipline) -> BTreeSet<DropReason> {
 #[test]
 fn disciplines_drop_for_the_reasons_stated() {
     let mut seen: BTreeMap<&str, BTreeSet<DropReason>> = BTreeMap::new();
-    let variants = ["sfq flows 3", "mqfq cells 64", "cake bandwidth 1mbit"]
-        .map(|text| text.parse::<QueueSpec>().expect("legal").discipline);
+    let variants = [
+        "sfq flows 3",
+        "mqfq cells 64",
+        "cake bandwidth 1mbit",
+        "cake ack-filter",
+    ]
+    .map(|text| text.parse::<QueueSpec>().expect("legal").discipline);
     for discipline in AnyDiscipline::all()
         .into_iter()
         .chain(subjects())

@@ -81,6 +81,7 @@ impl PacketSink for Packets {
             PacketFate::Dropped(DropReason::PushedOut) => (Fate::PushedOut, None, false),
             PacketFate::Dropped(DropReason::Early) => (Fate::Early, None, false),
             PacketFate::Dropped(DropReason::Refused) => (Fate::Refused, None, false),
+            PacketFate::Dropped(DropReason::Filtered) => (Fate::Filtered, None, false),
         };
         let row = PacketRow {
             arrival_ns: self.unix_nanos(packet.arrival),

@@ -93,12 +93,17 @@ pub(super) fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
 }
 
 /// Which fraction of the packets was dropped or lost, among all that were sent or dropped. Lost
-/// packets were sent.
+/// packets were sent. Acknowledgements that later ones repeat count as neither.
 pub(super) fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
     let mut gone = 0;
     let mut known = 0;
     for link in links {
-        let dropped: u64 = link.dropped.iter().sum();
+        let mut dropped = 0;
+        for reason in DropReason::ALL {
+            if reason.is_loss() {
+                dropped += link.dropped[reason as usize];
+            }
+        }
         gone += dropped + link.lost;
         known += dropped + link.packets;
     }

@@ -31,7 +31,7 @@ fn left(text: &str, acks: &[Acknowledgement]) -> Vec<u64> {
         let packet = Packet::new(FlowId(1), 66, number);
         assert!(scheduler.enqueue(Instant::ZERO, packet).is_ok());
         while let Some((_, reason)) = scheduler.take_dropped() {
-            assert_eq!(reason, DropReason::Early);
+            assert_eq!(reason, DropReason::Filtered);
             dropped += 1;
         }
         scheduler.check_invariants();
