@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use roundelay::Seed;
 use roundelay::author::{Kind, Parameter};
 use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Visitor};
-use roundelay::{Limit, QueueSpec};
+use roundelay::{Control as _, FlowId, Limit, QueueSpec};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -67,6 +67,19 @@ fn each_discipline_has_its_file_its_theorems_and_its_page() {
         }
     }
     assert!(missing.is_empty(), "missing: {missing:#?}");
+}
+
+/// Formerly a leaf that does not exist was accepted by all disciplines.
+#[test]
+fn no_discipline_takes_a_leaf_or_a_class() {
+    for discipline in AnyDiscipline::all() {
+        let mut scheduler = discipline.build::<()>(Seed::new(1)).unwrap();
+        let flow = FlowId(1);
+        let leaf = scheduler.assign(flow, "calls").unwrap_err().to_string();
+        assert!(leaf.contains("calls") && leaf.contains("no tree"), "{leaf}");
+        assert!(scheduler.assign_acknowledgements(flow, "calls").is_err());
+        assert!(scheduler.set_class(flow, &[]).is_err());
+    }
 }
 
 #[test]

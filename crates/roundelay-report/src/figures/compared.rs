@@ -21,6 +21,13 @@ pub(crate) const SERVICE: &[Figure<DisciplineResult>] = &[
         |result| Some(result.total.loss),
     ),
     figure(
+        label("filtered", Count, "filtered")
+            .about("Acknowledgements dropped because later ones repeat them, which is no loss")
+            .if_any()
+            .spare(9),
+        |result| Some(result.total.drops.filtered as f64),
+    ),
+    figure(
         label("marked", Part, "marked")
             .about("Packets sent with a mark of congestion in place of a drop")
             .if_any(),

@@ -28,6 +28,13 @@ pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
         |group| group.loss,
     ),
     figure(
+        label("filtered", Count, "filtered")
+            .about("Acknowledgements dropped because later ones repeat them, which is no loss")
+            .if_any()
+            .spare(4),
+        |group| Some(group.packets.filtered as f64),
+    ),
+    figure(
         label("in_time", Part, "in time")
             .about("The part of the packets that arrived in time: [meter] late")
             .more(),
