@@ -43,7 +43,7 @@ pub(crate) fn all_commands(
         });
     }
     for tree in &options.trees {
-        let limit = options.limit_of_trees();
+        let limit = options.limit_of_tree(tree);
         all.push(commands_of_tree(tree, limit, rate, &distinctions));
     }
     all

@@ -103,6 +103,32 @@ fn a_shaper_in_the_tree_judges_as_a_link_of_its_rate() {
     assert!((0.1..0.2).contains(&light), "{light}");
 }
 
+/// Formerly shares were of what an unshaped link would give: 0.24% of it.
+#[test]
+fn shares_of_senders_that_react_are_of_what_shapers_let_through() {
+    let json: Value = serde_json::from_str(&roundelay(&[
+        "compare",
+        "examples/captures/home-both.pcap.gz",
+        "--react",
+        "--replicas",
+        "1",
+        "--rate",
+        "1gbit",
+        "--no-cost",
+        "--json",
+        "cake bandwidth 4750kbit",
+        "cake bandwidth 4750kbit besteffort",
+    ]))
+    .unwrap();
+    assert_eq!(json["reference_rate"], 4_750_000);
+    for result in json["disciplines"].as_array().unwrap() {
+        let kinds = result["kinds"].as_array().unwrap();
+        let bulk = kinds.iter().find(|kind| kind["kind"] == "bulk").unwrap();
+        let share = bulk["least_share"].as_f64().unwrap();
+        assert!((0.5..=1.0).contains(&share), "{share}");
+    }
+}
+
 /// Names in the tables that are printed on 80 columns: what stands before two blanks or more.
 #[track_caller]
 fn names_in_tables(arguments: &[&str], first: &[&str]) -> Vec<Vec<String>> {

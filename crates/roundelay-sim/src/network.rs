@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use roundelay::schedulers::{AnyDiscipline, Priority};
+use roundelay::schedulers::{AnyDiscipline, Discipline as _, Priority};
 use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{LinkTrace, Stop, TreeFile};
 use schemars::JsonSchema;
@@ -144,8 +144,9 @@ impl LinkConfig {
         (self.trace, self.layer) = (trace, layer);
     }
 
-    /// Replaces the queue's discipline by a tree with this limit.
-    pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
+    /// Replaces the queue's discipline by a tree with this limit, or that of its leaves.
+    pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Option<Limit>) {
+        let limit = limit.unwrap_or_else(|| tree.config().default_limit());
         let discipline = AnyDiscipline::Tree(tree.config().clone());
         (self.queue, self.tree) = (
             QueueSpec {
@@ -472,7 +473,7 @@ mod tests {
             );
             let tree = TreeFile::from_toml("tree.toml", &text).unwrap();
             let mut link = link("fifo");
-            link.set_tree(Arc::new(tree), Limit::of_packets(9));
+            link.set_tree(Arc::new(tree), Some(Limit::of_packets(9)));
             link.reads_code_points()
         };
         assert!(under_a_tree("cake"));

@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline as _};
-use roundelay::{Bytes, Duration, Fault, Limit, QueueSpec, Rate, tree};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Bytes, Duration, Fault, Limit, QueueSpec, Rate};
 use roundelay_files::{Described, Written};
 use roundelay_trace::dscp_number;
 use schemars::{Schema, json_schema};
@@ -222,7 +222,7 @@ pub(crate) fn with_own<R>(disciplines: &[AnyDiscipline], read: impl FnOnce() -> 
 #[derive(Debug, Clone)]
 pub(crate) enum Ordering {
     Discipline(QueueSpec),
-    Tree { file: String, limit: Limit },
+    Tree { file: String, limit: Option<Limit> },
 }
 
 impl Written for Ordering {
@@ -255,7 +255,7 @@ impl Written for Ordering {
             .transpose()?;
         Ok(Self::Tree {
             file,
-            limit: limit.map_or(tree::Config::DEFAULT_LIMIT, |spec| spec.limit_or_default()),
+            limit: limit.map(|spec| spec.limit_or_default()),
         })
     }
 }

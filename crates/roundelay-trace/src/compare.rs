@@ -231,7 +231,7 @@ fn build_lanes(
             runs.push(Run {
                 discipline: index,
                 seed,
-                lane: Lane::of_tree(tree, options.limit_of_trees(), &link, sink)?,
+                lane: Lane::of_tree(tree, options.limit_of_tree(tree), &link, sink)?,
             });
         }
     }
@@ -371,7 +371,7 @@ fn measure_costs(
     }
     for tree in &options.trees {
         let config = tree.with_flows(offered.arrivals().classifier().flows());
-        subjects.push((AnyDiscipline::Tree(config), options.limit_of_trees()));
+        subjects.push((AnyDiscipline::Tree(config), options.limit_of_tree(tree)));
     }
     cost::measure(&subjects, sample, known, options, || go_on(stop))
 }

@@ -10,7 +10,7 @@ use std::error::Error;
 use roundelay::schedulers::{AnyArena, AnyDiscipline, Discipline as _};
 use roundelay::{
     ConfigError, Control, Ecn, FlowConfig, FlowId, Instant, Limit, LinkLayer, Packet, QueueSpec,
-    Rate, tree,
+    Rate,
 };
 
 use crate::arrival::lengths;
@@ -46,7 +46,7 @@ impl Queue {
     pub fn limit(&self) -> Limit {
         match self {
             Self::Discipline(spec) => spec.limit_or_default(),
-            Self::Tree(_) => tree::Config::DEFAULT_LIMIT,
+            Self::Tree(tree) => tree.config().default_limit(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::{Duration, Fault, FlowId, Limit, QueueSpec};
+use roundelay::{Duration, Fault, FlowId, Limit, QueueSpec, Rate};
 use roundelay_report::Advised;
 use roundelay_sim::LinkId;
 use roundelay_sim::scenario::{AtLink, RunError, Scenario};
@@ -254,7 +254,7 @@ fn queues(options: &Options) -> Vec<Queue> {
     for tree in &options.trees {
         queues.push(Queue::Tree(
             Arc::new(tree.clone()),
-            options.limit_of_trees(),
+            options.limit_of_tree(tree),
         ));
     }
     queues
@@ -309,18 +309,21 @@ impl Case<'_> {
                 .discipline,
             limit: options.buffer,
         };
-        let fair = stage.under(&Queue::Discipline(fairest))?;
+        // What is fair is a share of what shapers let through.
+        let rate = Rate::from_bits_per_second(replay.reference_rate).unwrap_or(options.rate);
+        let shaped = Options {
+            rate,
+            ..options.clone()
+        };
+        let fair_stage = Stage::new(assumed, arguments.seed, &shaped, applications, host)?;
+        let fair = fair_stage.under(&Queue::Discipline(fairest))?;
         let flows = stage.cast.flows().len();
         let runs_of_fairest: Result<Vec<Witness>, Failure> = in_pool(arguments.threads, || {
             let every = (0..replicas).into_par_iter();
             every
                 .map(|replica| {
-                    stage.run(
-                        &fair,
-                        replica,
-                        Witness::new(options.rate, flows),
-                        &joint_progress,
-                    )
+                    let witness = Witness::new(rate, flows);
+                    fair_stage.run(&fair, replica, witness, &joint_progress)
                 })
                 .collect()
         })?;

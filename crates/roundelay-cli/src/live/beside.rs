@@ -429,7 +429,7 @@ fn set_link(
             queue @ Queue::Tree(_) => {
                 let limit = queue.limit();
                 if let Queue::Tree(tree) = queue {
-                    link.set_tree(Arc::new(*tree), limit);
+                    link.set_tree(Arc::new(*tree), Some(limit));
                 }
             }
         }

@@ -314,7 +314,7 @@ impl Top {
     }
 
     /// Which disciplines each class's queues have, and which of them are trees.
-    fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Limit)>) {
+    fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Option<Limit>)>) {
         let QueueTable { core, edge, host } = &self.queue;
         let edge = edge.as_ref().or(core.as_ref());
         let mut queues = Queues::default();

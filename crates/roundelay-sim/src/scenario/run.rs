@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::schedulers::Discipline as _;
-use roundelay::{Duration, Fault, Instant, Limit, QueueSpec, Rate, tree};
+use roundelay::{Duration, Fault, Instant, Limit, QueueSpec, Rate};
 use roundelay_trace::{TreeFile, own_rate, rate_of_tree};
 
 use super::curves::{Curves, STEPS, Sampler};
@@ -269,8 +268,7 @@ impl Scenario {
         let rate = fastest.map(|fastest| rate_of_tree(tree, fastest));
         let shaped_to = rate.filter(|_| rate < fastest);
         self.change_queues(shaped_to, |link| {
-            let own = limit.or(link.queue.limit);
-            link.set_tree(tree.clone(), own.unwrap_or(tree::Config::DEFAULT_LIMIT));
+            link.set_tree(tree.clone(), limit.or(link.queue.limit));
         })
     }
 

@@ -137,7 +137,7 @@ pub(super) struct Parts<'a> {
     pub(super) ports: &'a [PortEntry],
     pub(super) queues: &'a Queues,
     /// Link classes whose queues are trees.
-    pub(super) trees: &'a [(LinkClass, &'a str, Limit)],
+    pub(super) trees: &'a [(LinkClass, &'a str, Option<Limit>)],
     /// The trees that the scenario itself contains.
     pub(super) written: &'a Trees,
 }

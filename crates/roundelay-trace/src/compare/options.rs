@@ -1,7 +1,7 @@
 //! Options of a comparison: what is replayed, through which disciplines, on which link.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, cake};
-use roundelay::{Limit, LinkLayer, Purpose, QueueSpec, Rate, Seed, tree};
+use roundelay::{Limit, LinkLayer, Purpose, QueueSpec, Rate, Seed};
 
 use crate::classifier::{Classifier, FlowBy};
 use crate::mending::Mending;
@@ -173,8 +173,9 @@ impl Options {
     }
 
     /// The limit on a whole tree. Its leaves may have further limits.
-    pub fn limit_of_trees(&self) -> Limit {
-        self.buffer.unwrap_or(tree::Config::DEFAULT_LIMIT)
+    pub fn limit_of_tree(&self, tree: &TreeFile) -> Limit {
+        let limit = self.buffer;
+        limit.unwrap_or_else(|| tree.config().default_limit())
     }
 
     /// A discipline as it runs on the link. A cake without `bandwidth` gets the link's rate,

@@ -271,6 +271,12 @@ impl Config {
         order.into_iter().filter_map(|number| self.node(number))
     }
 
+    /// The nodes that hold packets.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = &Node> {
+        let leaves = self.nodes.iter().flatten().filter(|entry| !entry.is_class);
+        leaves.map(|entry| &entry.node)
+    }
+
     /// A class's children, in the order in which they were added. A leaf or an unknown node has
     /// none.
     pub fn children_of(&self, name: &str) -> Vec<&Node> {

@@ -5,7 +5,9 @@ use super::config::{Config, TreeError};
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
 use crate::drops::DropReason;
+use crate::flow_config::FlowConfig;
 use crate::handle::Handle;
+use crate::limit::Limit;
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 
@@ -34,6 +36,37 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Tree<T>;
     /// By copy, because leaves over links would each need a table as long as the largest handle.
     type ByHandle = ByCopy<Tree<Handle>>;
+
+    /// Leaves with limits of their own keep them, and those without share 1000 packets. The sum is in
+    /// packets, or in bytes if a leaf's limit is.
+    fn default_limit(&self) -> Limit {
+        let mut limit = Limit {
+            packets: 0,
+            bytes: 0,
+        };
+        let mut have_all = true;
+        for leaf in self.leaves() {
+            let Some(own) = leaf.spec.limit else {
+                have_all = false;
+                continue;
+            };
+            let longest = u64::from(leaf.max_packet_len);
+            let bytes = own.bytes.min(own.packets.saturating_mul(longest));
+            limit.packets = limit.packets.saturating_add(own.packets);
+            limit.bytes = limit.bytes.saturating_add(bytes);
+        }
+        if !have_all || limit.packets == 0 {
+            let longest = u64::from(FlowConfig::DEFAULT.max_packet_len);
+            let Limit { packets, .. } = Self::DEFAULT_LIMIT;
+            limit.packets = limit.packets.saturating_add(packets);
+            limit.bytes = limit.bytes.saturating_add(packets * longest);
+        }
+        if limit.packets == u64::MAX {
+            Limit::of_bytes(limit.bytes)
+        } else {
+            Limit::of_packets(limit.packets)
+        }
+    }
 
     fn reads_hosts(&self) -> bool {
         self.nodes()

@@ -7,6 +7,7 @@ mod errors;
 mod idle;
 mod law;
 mod liars;
+mod limits;
 mod memory;
 mod plans;
 mod shapers;
