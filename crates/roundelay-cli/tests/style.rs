@@ -148,19 +148,13 @@ fn without_strings(line: &str) -> String {
     }
 }
 
-/// A `map` alone that is collected on its line reads like the loop that it is, and does not count.
 fn combinators(code: &str) -> usize {
-    let mut found = Vec::new();
+    let mut count = 0;
     for part in code.split('.').skip(1) {
         let name = part.split_once('(').map_or("", |(name, _)| name);
-        if COMBINATORS.contains(&name) {
-            found.push(name);
-        }
+        count += usize::from(COMBINATORS.contains(&name));
     }
-    if found == ["map"] && code.contains(".collect()") {
-        return 0;
-    }
-    found.len()
+    count
 }
 
 /// `let name = |..`, also with `mut` and `move`.
@@ -223,7 +217,7 @@ fn every_package_has_limits() {
 fn figures_of_style_are_counted() {
     let mut figures = Figures::default();
     figures.add(
-        "let twice = |x| 2 * x; // .map(\nlet (a, b) = (1, 2);\nlet c = \"(.map(x))\";\n\nd.iter().map(x).filter(y).len();\ne.iter().map(x).collect();\n#[cfg(test)]\nmod tests {\ne.map(f)",
+        "let twice = |x| 2 * x; // .map(\nlet (a, b) = (1, 2);\nlet c = \"(.map(x))\";\n\nd.iter().map(x).filter(y).len();\n#[cfg(test)]\nmod tests {\ne.map(f)",
     );
     let Figures {
         lines,
@@ -232,5 +226,5 @@ fn figures_of_style_are_counted() {
         wide,
         tuples,
     } = figures;
-    assert_eq!([lines, combinators, named, wide, tuples], [5, 2, 1, 0, 1]);
+    assert_eq!([lines, combinators, named, wide, tuples], [4, 2, 1, 0, 1]);
 }

@@ -85,7 +85,10 @@ const IDLING: &[&str] = &[
 /// ([`Scheduler::ready_at`](roundelay::Scheduler::ready_at)). No other discipline in [`subjects`]
 /// waits.
 pub fn idling() -> Vec<AnyDiscipline> {
-    let idling: Vec<_> = IDLING.into_iter().map(|text| discipline(text)).collect();
+    let mut idling = Vec::new();
+    for text in IDLING {
+        idling.push(discipline(text));
+    }
     idling
 }
 

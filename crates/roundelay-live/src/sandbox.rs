@@ -301,7 +301,10 @@ fn has_all_users() -> bool {
 /// Hides folders, and shows what the command needs of them.
 fn hide(command: &[OsString], home: &Path, folder: &Path) -> io::Result<()> {
     let mut hidden: Vec<PathBuf> = Vec::new();
-    let mut candidates: Vec<&Path> = HIDDEN.iter().map(|path| Path::new(path)).collect();
+    let mut candidates: Vec<&Path> = Vec::new();
+    for path in &HIDDEN {
+        candidates.push(Path::new(path));
+    }
     candidates.push(home);
     let homes = homes(&fs::read_to_string("/etc/passwd").unwrap_or_default());
     for path in &homes {

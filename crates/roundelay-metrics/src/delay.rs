@@ -126,9 +126,10 @@ impl Delays {
     /// `points` points on the cumulative distribution: the quantiles 1/points, 2/points, ..., 1,
     /// each with its fraction. Empty without samples.
     pub fn cdf(&self, points: usize) -> Vec<(Duration, f64)> {
-        let fractions: Vec<_> = (1..=points)
-            .map(|point| point as f64 / points as f64)
-            .collect();
+        let mut fractions = Vec::new();
+        for point in 1..=points {
+            fractions.push(point as f64 / points as f64);
+        }
         let quantiles = self.quantiles(&fractions);
         quantiles.into_iter().zip(fractions).collect()
     }

@@ -410,9 +410,10 @@ impl Recorded {
 
 /// The seeds' values from 1 on.
 fn in_order(samples: &Samples, seeds: u64) -> Seeds {
-    let values: Vec<_> = (1..=seeds)
-        .map(|seed| samples.0.get(&seed).map(|value| short(*value)))
-        .collect();
+    let mut values = Vec::new();
+    for seed in 1..=seeds {
+        values.push(samples.0.get(&seed).map(|value| short(*value)));
+    }
     values
 }
 

@@ -4,20 +4,18 @@
 mod compared;
 mod simulated;
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
 use roundelay_advice::{NEGLIGIBLE_SECONDS, NOTABLE, NOTABLE_LOSS, NOTICED, UNNOTICED_SECONDS};
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{Interval, student_95};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
+use serde_json::Map;
 
 use crate::document::{Block, Section};
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::text::clean;
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
-pub(crate) use compared::{FAIRNESS, KIND, SERVICE};
+pub(crate) use compared::{FAIRNESS, KIND, LONGEST, SERVICE};
 pub(crate) use simulated::{
     CLASS, FLOW, INDICES, LINK, LIVES, RANK, SIZE, SOURCE, TRANSFER, Worst,
 };
@@ -408,14 +406,20 @@ impl Serialize for Means {
     }
 }
 
-impl JsonSchema for Means {
-    fn schema_name() -> Cow<'static, str> {
-        "Means".into()
+/// The schema of the means of these figures.
+pub(crate) fn schema<R: 'static>(
+    generator: &mut SchemaGenerator,
+    figures: impl IntoIterator<Item = &'static Figure<R>>,
+) -> Schema {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for Figure { label, .. } in figures {
+        let mut interval = generator.subschema_for::<Option<Interval>>();
+        interval.insert("description".to_owned(), label.about.into());
+        properties.insert(label.name.to_owned(), interval.to_value());
+        required.push(label.name);
     }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        BTreeMap::<String, Option<Interval>>::json_schema(generator)
-    }
+    json_schema!({ "type": "object", "properties": properties, "required": required })
 }
 
 /// Mean and interval over the replicas with the figure.

@@ -200,13 +200,12 @@ fn ends(links: &[&LinkResult]) -> String {
     }
 }
 
-/// Packets that did not arrive: full, pushed out, early, refused, filtered, lost, dropped by Edge-CoDel.
-pub(crate) struct Gone([u64; 7]);
+/// Packets that did not arrive: full, pushed out, early, refused, lost, dropped by Edge-CoDel. Filtered
+/// acknowledgements are no loss.
+pub(crate) struct Gone([u64; 6]);
 
 /// Names for the numbers in [`Gone`].
-const REASONS: [&str; 7] = [
-    "full", "pushed", "early", "refused", "filtered", "lost", "edge",
-];
+const REASONS: [&str; 6] = ["full", "pushed", "early", "refused", "lost", "edge"];
 
 impl From<roundelay_sim::scenario::Fates> for Gone {
     fn from(fates: roundelay_sim::scenario::Fates) -> Self {
@@ -215,7 +214,6 @@ impl From<roundelay_sim::scenario::Fates> for Gone {
             fates.pushed_out,
             fates.early,
             fates.refused,
-            fates.filtered,
             fates.lost,
             fates.edge_dropped,
         ])
@@ -232,14 +230,14 @@ impl Gone {
     }
 
     const fn at_queues(dropped: [u64; DropReason::ALL.len()], lost: u64) -> Self {
-        let [full, pushed_out, early, refused, filtered] = dropped;
-        Self([full, pushed_out, early, refused, filtered, lost, 0])
+        let [full, pushed_out, early, refused, _filtered] = dropped;
+        Self([full, pushed_out, early, refused, lost, 0])
     }
 
     /// Means over replicas in words, as the figures beside them are: `1,234 full, 12 lost`.
     pub(crate) fn mean(replicas: impl Iterator<Item = Self>) -> String {
         let mut number = 0;
-        let mut sum = [0; 7];
+        let mut sum = [0; 6];
         for gone in replicas {
             number += 1;
             for (sum, gone) in sum.iter_mut().zip(gone.0) {

@@ -2,10 +2,10 @@
 
 use roundelay_sim::scenario::{Interval, student_95};
 use roundelay_trace::{Comparison, DisciplineResult, Kind};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::figures::{Figure, KIND, Label, Means, SERVICE, Unit};
+use crate::figures::{Figure, KIND, Label, Means, SERVICE, Unit, schema};
 
 /// A discipline's figure: the mean over replicas with its interval, or a replay's figure alone.
 /// None without the figure.
@@ -126,7 +126,7 @@ fn changes_of_kinds(one: &DisciplineResult, other: &DisciplineResult) -> Vec<Cha
     changes
 }
 
-/// The kinds' notable changes in words: `p99 of calls 44.3 ms, not 1.68 ms`.
+/// The kinds' notable changes in words: `p99 delay of calls 44.3 ms, not 1.68 ms`.
 pub(crate) fn notable_changes(one: &DisciplineResult, other: &DisciplineResult) -> Vec<String> {
     let mut notable = Vec::new();
     for Change {
@@ -167,8 +167,17 @@ fn of_delays(one: f64, other: f64) -> f64 {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Intervals {
     #[serde(flatten)]
+    #[schemars(schema_with = "of_service")]
     service: Means,
     kinds: Vec<KindIntervals>,
+}
+
+fn of_service(generator: &mut SchemaGenerator) -> Schema {
+    schema(generator, SERVICE)
+}
+
+fn of_kind(generator: &mut SchemaGenerator) -> Schema {
+    schema(generator, KIND)
 }
 
 /// Those of the flows of a kind.
@@ -176,6 +185,7 @@ pub(crate) struct Intervals {
 struct KindIntervals {
     kind: Kind,
     #[serde(flatten)]
+    #[schemars(schema_with = "of_kind")]
     means: Means,
 }
 

@@ -2,10 +2,10 @@
 //! class of links.
 
 use roundelay_sim::scenario::{RankResult, Results};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::figures::{CLASS, INDICES, LIVES, Means, SOURCE, TRANSFER, Worst};
+use crate::figures::{CLASS, INDICES, LIVES, Means, SOURCE, TRANSFER, Worst, schema};
 
 /// Means and confidence intervals.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
@@ -16,16 +16,34 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
 }
 
+fn of_sources(generator: &mut SchemaGenerator) -> Schema {
+    schema(generator, SOURCE.iter().chain(TRANSFER))
+}
+
+fn of_indices(generator: &mut SchemaGenerator) -> Schema {
+    schema(generator, INDICES)
+}
+
+fn of_lives(generator: &mut SchemaGenerator) -> Schema {
+    schema(generator, LIVES)
+}
+
+fn of_classes(generator: &mut SchemaGenerator) -> Schema {
+    schema(generator, CLASS)
+}
+
 /// Summary of a group.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GroupSummary {
     pub(crate) name: String,
     #[serde(flatten)]
+    #[schemars(schema_with = "of_sources")]
     pub(crate) means: Means,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lives: Option<LivesSummary>,
     /// Of the worst flow; none if no flow of the group crossed a measured link.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "of_indices")]
     pub(crate) indices: Option<Means>,
 }
 
@@ -34,6 +52,7 @@ pub struct GroupSummary {
 pub struct ClassSummary {
     pub(crate) class: &'static str,
     #[serde(flatten)]
+    #[schemars(schema_with = "of_classes")]
     pub(crate) means: Means,
 }
 
@@ -41,6 +60,7 @@ pub struct ClassSummary {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LivesSummary {
     #[serde(flatten)]
+    #[schemars(schema_with = "of_lives")]
     pub(crate) means: Means,
     /// Throughputs by rank, the smallest first.
     pub(crate) ranks: Vec<RankResult>,

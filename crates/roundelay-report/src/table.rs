@@ -6,7 +6,7 @@ use roundelay_trace::{Comparison, Cost, Delay, DisciplineResult, Drops, Kind, Ou
 
 use crate::advised::Advised;
 use crate::document::{self, Block, Document, Section};
-use crate::figures::{FAIRNESS, Figure, KIND, Label, SERVICE};
+use crate::figures::{FAIRNESS, Figure, KIND, LONGEST, Label, SERVICE};
 use crate::grid::{Cell, Column, Fold, Grid, Paint, TableStyle};
 use crate::recommendation::{Recommendation, Warning};
 use crate::spread::{self, half_width};
@@ -258,7 +258,6 @@ fn kinds(all: &Rows<'_>) -> Vec<Column> {
                         1
                     }
                 }
-                "longest_p99" if !is_bulk && outcome.flows > 1 => 11,
                 "loss" if !is_bulk => 11,
                 "done_mean" if has_transfers => {
                     if is_bulk {
@@ -272,6 +271,11 @@ fn kinds(all: &Rows<'_>) -> Vec<Column> {
             };
             let column = measured(label, all, |one| of(&one.kinds[index]));
             columns.push(column.under(group).spare(spare));
+            if label.name == "p99" && outcome.flows > 1 {
+                let Figure { label, of } = LONGEST;
+                let worst = plain("worst", all, |result| label.text(of(&result.kinds[index])));
+                columns.push(worst.under(group).spare(11));
+            }
         }
     }
     columns
@@ -528,13 +532,13 @@ pub(crate) fn nanos(cost: &Cost) -> String {
     format!("{}–{}", significant(fastest), significant(slowest))
 }
 
-/// Dropped packets by reason: `1,234 full, 12 early`.
+/// Lost packets by reason: `1,234 full, 12 early`. Filtered acknowledgements are no loss and have a
+/// column of their own.
 pub(crate) fn reasons(drops: Drops) -> String {
     let reasons = [
         (drops.full, "full"),
         (drops.pushed_out, "pushed"),
         (drops.early, "early"),
-        (drops.filtered, "filtered"),
         (drops.refused, "refused"),
     ];
     reasons_in_words(&reasons)

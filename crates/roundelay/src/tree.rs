@@ -492,10 +492,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.leaf_for(packet.flow);
-        self.short = None;
         match self.below.plan.entry(number) {
-            Some(entry) if packet.len <= entry.longest => {}
-            _ => return Err(packet),
+            Some(entry) if packet.len <= entry.longest => self.short = None,
+            _ => {
+                self.set_acknowledgement(packet.flow, None);
+                return Err(packet);
+            }
         }
         self.below.now = self.below.now.max(now);
         self.below.arrive(number, packet)?;
@@ -628,11 +630,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         Ok(())
     }
 
+    /// Of None, the leaf that was told last forgets.
     fn set_acknowledgement(&mut self, flow: FlowId, acknowledgement: Option<&Acknowledgement>) {
         let plan = &self.below.plan;
         let leaf = acknowledgement.and_then(|ack| plan.leaf_of_acknowledgement(flow, ack));
+        let before = self.short.take();
         self.short = leaf.map(|leaf| (flow, leaf));
-        let number = self.leaf_for(flow);
+        let number = match (acknowledgement, before) {
+            (None, Some((known, leaf))) if known == flow => leaf,
+            _ => self.leaf_for(flow),
+        };
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
             let scheduler = leaf.buffer.scheduler_mut();
             scheduler.set_acknowledgement(flow, acknowledgement);

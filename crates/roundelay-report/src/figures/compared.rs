@@ -28,7 +28,7 @@ pub(crate) const SERVICE: &[Figure<DisciplineResult>] = &[
         |result| Some(result.total.drops.filtered as f64),
     ),
     figure(
-        label("marked", Part, "marked")
+        label("part_marked", Part, "marked")
             .about("Packets sent with a mark of congestion in place of a drop")
             .if_any(),
         |result| (result.total.packets > 0).then(|| result.total.part_marked()),
@@ -100,12 +100,6 @@ pub(crate) const KIND: &[Figure<KindOutcome>] = &[
         |kind| kind.p99,
     ),
     figure(
-        label("longest_p99", Seconds, "worst")
-            .under("delay")
-            .about("The same of the flow that waited longest"),
-        |kind| kind.longest_p99,
-    ),
-    figure(
         label("loss", Part, "loss")
             .about("Dropped over offered packets")
             .harm(),
@@ -137,6 +131,15 @@ pub(crate) const KIND: &[Figure<KindOutcome>] = &[
     ),
 ];
 
+/// The p99 of a kind's flow that waited longest. Over replicas it is that of the mean run, so that it
+/// has no interval.
+pub(crate) const LONGEST: Figure<KindOutcome> = figure(
+    label("longest_p99", Seconds, "worst")
+        .under("delay")
+        .about("The same of the flow that waited longest"),
+    |kind| kind.longest_p99,
+);
+
 /// How fairly a discipline shares, and what a flow costs.
 pub(crate) const FAIRNESS: &[Figure<DisciplineResult>] = &[
     figure(
@@ -159,16 +162,14 @@ pub(crate) const FAIRNESS: &[Figure<DisciplineResult>] = &[
                 "Jain’s index of the parts of their fair shares that hosts with bulk flows get, \
                  and the smallest of these parts below",
             )
-            .more()
-            .if_any(),
+            .more(),
         |result| Some(result.hosts?.jain),
     ),
     figure(
         label("least_host", Part, "least share")
             .under("hosts")
             .about("The smallest part of its fair share that a host with bulk flows gets")
-            .more()
-            .if_any(),
+            .more(),
         |result| Some(result.hosts?.least_share),
     ),
     figure(

@@ -1,5 +1,6 @@
 //! Figures of a simulation, each declared once.
 
+use roundelay::DropReason;
 use roundelay_sim::scenario::{
     ClassResult, FlowResult, GroupLives, GroupResult, LinkResult, RankResult, Results, SizeResult,
 };
@@ -23,26 +24,19 @@ pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
     ),
     figure(
         label("loss", Part, "loss")
-            .about("The part of the packets that did not arrive")
+            .about("The part of the packets with a known fate that did not arrive")
             .harm(),
         |group| group.loss,
     ),
     figure(
-        label("filtered", Count, "filtered")
-            .about("Acknowledgements dropped because later ones repeat them, which is no loss")
-            .if_any()
-            .spare(4),
-        |group| Some(group.packets.filtered as f64),
-    ),
-    figure(
         label("in_time", Part, "in time")
-            .about("The part of the packets that arrived in time: [meter] late")
+            .about("The part of the packets that arrived in time, with [meter] late only")
             .more(),
         |group| group.in_time,
     ),
     figure(
         label("edge_marked", Count, "edge marks")
-            .about("Packets marked by Edge-CoDel in place of drops")
+            .about("Packets marked in place of drops, with Edge-CoDel only")
             .if_any()
             .spare(4),
         |group| Some(group.edge_marked? as f64),
@@ -361,6 +355,13 @@ pub(crate) const CLASS: &[Figure<ClassResult>] = &[
         |class| class.loss,
     ),
     figure(
+        label("filtered", Count, "filtered")
+            .about("Acknowledgements dropped because later ones repeat them, which is no loss")
+            .if_any()
+            .spare(4),
+        |class| Some(class.dropped[DropReason::Filtered as usize] as f64),
+    ),
+    figure(
         label("wait_mean", Seconds, "mean")
             .under("wait")
             .about("Mean wait in their queues"),
@@ -415,6 +416,12 @@ pub(crate) const LINK: &[Figure<LinkResult>] = &[
         LinkResult::loss,
     ),
     figure(
+        label("filtered", Count, "filtered")
+            .about("Acknowledgements dropped because later ones repeat them, which is no loss")
+            .if_any(),
+        |link| Some(link.dropped[DropReason::Filtered as usize] as f64),
+    ),
+    figure(
         label("wait_mean", Seconds, "wait").about("Mean, in its queue"),
         |link| link.wait,
     ),
@@ -461,7 +468,7 @@ pub(crate) const FLOW: &[Figure<FlowResult>] = &[
     ),
     figure(
         label("loss", Part, "loss")
-            .about("The part of the packets that did not arrive")
+            .about("The part of the packets with a known fate that did not arrive")
             .harm(),
         |flow| flow.packets.loss(),
     ),

@@ -83,7 +83,7 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
     };
     let mut fairness = fairness.map(|name| Column::named(FAIRNESS, name)).to_vec();
     fairness.push(Column::Bounds);
-    let service = ["throughput", "loss", "filtered", "marked", "reordered"];
+    let service = ["throughput", "loss", "filtered", "part_marked", "reordered"];
     let delays = ["p99", "max"];
     let mut groups = vec![
         Group {

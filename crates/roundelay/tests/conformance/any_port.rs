@@ -139,11 +139,10 @@ fn flows_go_to_the_leaves_of_a_tree() {
     let packets = [(0, 0), (0, 1), (1, 2), (1, 3)]
         .map(|(flow, number)| (Instant::ZERO, Packet::new(FlowId(flow), 1_000, number)));
     assert_eq!(log_of(port, &packets).order(), [2, 3, 0, 1]);
-    assert_eq!(
-        port_of(AnyDiscipline::named("drr").expect("known")).assign(FlowId(1), "middle"),
-        Ok(()),
-        "no tree, no leaves"
-    );
+    let error = port_of(AnyDiscipline::named("drr").expect("known"))
+        .assign(FlowId(1), "middle")
+        .expect_err("no tree, no leaves");
+    assert_eq!(error.to_string(), "node 'middle': the scheduler is no tree");
 }
 
 #[test]

@@ -61,3 +61,23 @@ fn a_refused_acknowledgement_is_forgotten() {
     assert!(arrives(&mut tree, 1500), "the next packet is data");
     assert_eq!(packets(&tree), [1, 0]);
 }
+
+/// A leaf that filters forgets it as well.
+#[test]
+fn a_leaf_forgets_what_is_refused_above() {
+    let mut plan = Config::new(node("link", "drr")).expect("a root");
+    let leaf = Node {
+        max_packet_len: 512,
+        ..node("up", "cake ack-filter")
+    };
+    plan.add_leaf("link", leaf).expect("a leaf");
+    plan.set_default("up").expect("a leaf");
+    let mut tree: Tree<u32> = plan.build_tree(Seed::new(1)).expect("a tree");
+    for _ in 0..3 {
+        told(&mut tree, 52);
+        assert!(!arrives(&mut tree, 600), "longer than the leaf takes");
+        assert!(arrives(&mut tree, 66), "no acknowledgement");
+    }
+    assert_eq!(tree.backlog_of("up").expect("a leaf").packets, 3);
+    assert!(tree.take_dropped().is_none());
+}

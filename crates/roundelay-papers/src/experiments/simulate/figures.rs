@@ -171,10 +171,10 @@ impl Figures<'_> {
         let (Some(least), Some(most)) = (rates.first(), rates.last()) else {
             return Vec::new();
         };
-        let mut rows: Vec<_> = (1_u32..)
-            .zip(&rates)
-            .map(|(rank, rate)| self.point("ranks, kbit/s", rank.into(), *rate))
-            .collect();
+        let mut rows = Vec::new();
+        for (rank, rate) in (1_u32..).zip(&rates) {
+            rows.push(self.point("ranks, kbit/s", rank.into(), *rate));
+        }
         for (rank, rate) in (1_u32..).zip(&rates) {
             let per_cent = 100.0 * f64::from(rank) / rates.len() as f64;
             rows.push(self.point("ranks, fair shares", per_cent, rate / fair));

@@ -41,7 +41,11 @@ pub(super) fn table<R>(
         lines.push(start(row));
     }
     for figure in figures {
-        if !has_any(rows, figure) {
+        let replicas = rows.iter().flat_map(|row| &row.replicas);
+        if !figure
+            .label
+            .is_shown(replicas.map(|replica| (figure.of)(replica)))
+        {
             continue;
         }
         heads += &heading(&figure.label.title(), figure.label.about);
@@ -55,18 +59,6 @@ pub(super) fn table<R>(
         heading(what, ""),
         lines.join("</tr>\n")
     )
-}
-
-/// Whether any replica has the figure.
-fn has_any<R>(rows: &[Row<'_, R>], figure: &Figure<R>) -> bool {
-    for row in rows {
-        for replica in &row.replicas {
-            if (figure.of)(replica).is_some() {
-                return true;
-            }
-        }
-    }
-    false
 }
 
 /// A row's beginning, with its name.

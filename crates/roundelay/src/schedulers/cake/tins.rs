@@ -296,7 +296,10 @@ mod tests {
                 "2012422212121212524242423232323262323232622262627222222272222222",
             ),
         ] {
-            let ours: Vec<_> = (0..64).map(|point| mode.tin_of(point)).collect();
+            let mut ours = Vec::new();
+            for point in 0..64 {
+                ours.push(mode.tin_of(point));
+            }
             assert_eq!(ours, digits(expected), "{mode:?}");
             assert_eq!(mode.tin_of(64), mode.tin_of(0));
             assert_eq!(mode.tin_of(u32::MAX), mode.tin_of(0));
