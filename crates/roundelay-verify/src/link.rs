@@ -370,8 +370,7 @@ impl LinkState {
             format!("{} drops no packet as {}", self.record.queue, reason.name())
         })?;
         match reason {
-            // The log does not hold what packets acknowledge.
-            DropReason::Filtered => Ok(()),
+            DropReason::Filtered => self.can_filter(rank),
             DropReason::Early => self.can_drop_early(dropped, now),
             DropReason::Refused => self.can_refuse(rank, dropped, longest, now),
             DropReason::Full | DropReason::PushedOut => self.can_make_room(reason, dropped, now),
@@ -394,6 +393,20 @@ impl LinkState {
             Some(discipline) => discipline.info().bounds.contains(&reason),
             None => true,
         }
+    }
+
+    /// Checks that the discipline filters acknowledgements, and that another packet has come after
+    /// this one. The log does not hold what packets acknowledge. A tree may filter any.
+    fn can_filter(&self, rank: u64) -> Check {
+        let Some(discipline) = &self.discipline else {
+            return Ok(());
+        };
+        ensure(discipline.info().reads_acknowledgements, || {
+            format!("{} filters no acknowledgements", self.record.queue)
+        })?;
+        ensure(rank + 1 < self.arrived, || {
+            "an acknowledgement is filtered only when a later one has come".to_owned()
+        })
     }
 
     /// Checks that the discipline can refuse the packet. `longest` is as in [`Self::has_reason`].

@@ -224,6 +224,51 @@ fn a_packet_is_not_sent_by_another_link() {
     );
 }
 
+/// Only a discipline that reads acknowledgements filters them, and only those before the newest
+/// packet.
+#[test]
+fn only_acknowledgement_filters_filter() {
+    let story = |filtered: u64| {
+        let mut events = Vec::new();
+        for packet in 0..3 {
+            events.extend(comes(0, packet));
+        }
+        events.push(dropped(0, filtered, "filtered"));
+        let left = Vec::from_iter((0..3).filter(|packet| *packet != filtered));
+        for (time, packet) in (0..).zip(left) {
+            let end = (time + 1) * MS;
+            events.extend([goes(time * MS, packet), delivered(end, packet)]);
+        }
+        events.push(ends(2 * MS));
+        events
+    };
+    for (queue, filtered, expected) in [
+        ("cake besteffort ack-filter", 1, None),
+        (
+            "cake besteffort ack-filter",
+            2,
+            Some("an acknowledgement is filtered only when a later one has come"),
+        ),
+        (
+            "cake besteffort",
+            1,
+            Some("cake besteffort filters no acknowledgements"),
+        ),
+        ("sfq", 1, Some("sfq drops no packet as filtered")),
+    ] {
+        let order = match queue {
+            "sfq" => Order::PerFlow,
+            _ => Order::Any,
+        };
+        let found = faults(&[link(queue, order)], &story(filtered));
+        let is_so = match expected {
+            None => found.is_empty(),
+            Some(part) => found.iter().any(|fault| fault.contains(part)),
+        };
+        assert!(is_so, "{queue}: {found:?}");
+    }
+}
+
 /// On a preemptive link the packet in transmission is not in the queue: three packets of 1,000 bytes
 /// where 2,000 bytes may wait, and four are too many.
 #[test]
