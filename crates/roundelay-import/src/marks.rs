@@ -24,6 +24,23 @@ pub(crate) enum Sets {
     Class(String),
 }
 
+impl Sets {
+    const KINDS: usize = 3;
+
+    /// Rules of a kind decide about packets without regard to those of others.
+    const fn kind(&self) -> usize {
+        match self {
+            Self::Mark(_) => 0,
+            Self::CodePoint(_) => 1,
+            Self::Class(_) => 2,
+        }
+    }
+
+    const fn is_mark(&self) -> bool {
+        matches!(self, Self::Mark(_))
+    }
+}
+
 /// A rule that sets something, for packets that meet one of the alternatives.
 #[derive(Debug, Clone)]
 pub(crate) struct Marked {
@@ -179,6 +196,8 @@ struct Step {
     goes_first: bool,
     /// Its packets leave the chain.
     ends: bool,
+    /// They leave those around it, too.
+    accepts: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,6 +211,8 @@ enum Does {
 /// The hooks that packets pass which leave by an interface, in their order, as nft calls them. Those
 /// that the machine itself sends pass `output` in place of `prerouting` and `forward`.
 const HOOKS: [&str; 5] = ["prerouting", "forward", "output", "postrouting", "egress"];
+/// The place of `output` among them.
+const OUTPUT: usize = 2;
 /// The tables of iptables, with their priority at a hook.
 const TABLES: [(&str, i64); 4] = [
     ("raw", -300),
@@ -205,6 +226,8 @@ const DEEPEST: usize = 16;
 const ENDS: [&str; 2] = ["RETURN", "ACCEPT"];
 /// Rules are joined with those that come before or enter them, this often at most.
 const MOST_JOINED: usize = 1 << 16;
+/// And compared with each other.
+const MOST_COMPARED: usize = 1 << 22;
 
 /// A chain, by program, table and name.
 type Chain = [String; 3];
@@ -231,17 +254,40 @@ struct Rewritten {
     alternatives: Vec<Tests>,
 }
 
+/// Packets that a rule marks, or whose mark it takes away.
+struct Touched {
+    is_marked: bool,
+    alternatives: Vec<Tests>,
+}
+
 /// Rules on the way through the chains.
+#[derive(Default)]
 struct Walk {
-    /// The first that matches decides.
+    /// The first of its kind that matches decides.
     found: VecDeque<Marked>,
+    /// What is decided for packets that have left the base chain. The first decides.
+    accepted: VecDeque<Marked>,
     /// In the order of the rules.
     rewritten: Vec<Rewritten>,
+    /// In the order of the rules.
+    touched: Vec<Touched>,
     /// Code points that rules ask for.
     points: BTreeSet<u8>,
-    /// Why rules are left out, by line.
-    left_out: BTreeSet<(usize, &'static str)>,
+    /// Why rules are left out, by line, and whether that is for marks only.
+    left_out: BTreeMap<(usize, &'static str), bool>,
     joined: usize,
+    compared: usize,
+}
+
+/// Where a chain was entered.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// So many chains are around it.
+    depth: usize,
+    /// Packets had no mark when so many rules had touched marks.
+    unmarked: Option<usize>,
+    /// What the base chain sets, by kind.
+    kinds: [bool; Sets::KINDS],
 }
 
 impl Chains {
@@ -277,15 +323,22 @@ impl Chains {
     /// matches decides, because a later one sets the mark anew, unless it asks for packets without a
     /// mark, or an earlier rule ended the chain for its packets.
     fn in_order(&self, marks: &mut Marks, device: &str) {
-        let mut walk = Walk {
-            found: VecDeque::new(),
-            rewritten: Vec::new(),
-            points: BTreeSet::new(),
-            left_out: BTreeSet::new(),
-            joined: 0,
-        };
-        for base in self.bases(device) {
-            self.follow(&base.chain, &[Vec::new()], 0, &mut walk);
+        let (on_way, behind): (Vec<Base>, Vec<Base>) = self
+            .bases(device)
+            .into_iter()
+            .partition(|base| base.hook <= OUTPUT);
+        // Most packets that a router sends come from elsewhere, and those never pass its output.
+        let mut walk = Walk::default();
+        let mut own = Walk::default();
+        for base in &on_way {
+            match base.hook == OUTPUT {
+                true => self.follow_base(&base.chain, &mut own),
+                false => self.follow_base(&base.chain, &mut walk),
+            }
+        }
+        walk.join(own);
+        for base in &behind {
+            self.follow_base(&base.chain, &mut walk);
         }
         marks.rules = walk.found.into();
         marks.points = walk.points;
@@ -296,13 +349,47 @@ impl Chains {
                 rule.alternatives = both.into();
             }
         }
-        for (line, why) in walk.left_out {
+        for ((line, why), is_mark) in walk.left_out {
             marks.left_out.push(LeftOut {
                 line,
                 text: why.to_owned(),
-                is_mark: true,
+                is_mark,
             });
         }
+    }
+
+    /// What these rules set, and those of the chains that they enter, by kind.
+    fn kinds_of(&self, chain: &Chain, steps: &[(usize, Step)]) -> [bool; Sets::KINDS] {
+        let mut kinds = [false; Sets::KINDS];
+        let mut entered = BTreeSet::new();
+        let mut open = vec![steps];
+        while let Some(steps) = open.pop() {
+            for (_, step) in steps {
+                match &step.does {
+                    Does::Sets(sets) => kinds[sets.kind()] = true,
+                    Does::Jumps(name) if entered.insert(name) => {
+                        let inner = [chain[0].clone(), chain[1].clone(), name.clone()];
+                        open.extend(self.rules.get(&inner).map(Vec::as_slice));
+                    }
+                    Does::Jumps(_) | Does::Nothing => {}
+                }
+            }
+        }
+        kinds
+    }
+
+    /// The rules of a chain that the kernel itself runs.
+    fn follow_base(&self, chain: &Chain, walk: &mut Walk) {
+        let steps = self.rules.get(chain).map_or(&[][..], Vec::as_slice);
+        let entry = Entry {
+            depth: 0,
+            unmarked: None,
+            kinds: self.kinds_of(chain, steps),
+        };
+        self.follow(chain, &[Vec::new()], entry, walk);
+        let mut accepted = std::mem::take(&mut walk.accepted);
+        accepted.append(&mut walk.found);
+        walk.found = accepted;
     }
 
     /// The chains that the kernel runs for packets that leave by the interface, in its order.
@@ -351,56 +438,77 @@ impl Chains {
     }
 
     /// The rules of a chain that packets enter which meet one of these alternatives.
-    fn follow(&self, chain: &Chain, within: &[Tests], depth: usize, walk: &mut Walk) {
+    fn follow(&self, chain: &Chain, within: &[Tests], entry: Entry, walk: &mut Walk) {
         let steps = self.rules.get(chain).map_or(&[][..], Vec::as_slice);
         // What is decided for packets that have left the chain.
         let mut decided = VecDeque::new();
         for (number, (line, step)) in steps.iter().enumerate() {
-            let asked = walk.as_they_came(*line, &step.alternatives);
+            let is_mark = match &step.does {
+                Does::Sets(sets) => sets.is_mark(),
+                // What it leads to or ends.
+                Does::Jumps(_) | Does::Nothing => !entry.kinds[1] && !entry.kinds[2],
+            };
+            let asked = walk.as_they_came(*line, &step.alternatives, is_mark);
             let Some(alternatives) = walk.both(*line, within, &asked) else {
                 break;
+            };
+            let unmarked = match step.only_unmarked {
+                true => Some(walk.touched.len()),
+                false => entry.unmarked,
             };
             match &step.does {
                 _ if alternatives.is_empty() => continue,
                 Does::Nothing => {}
                 Does::Sets(sets) => {
-                    if let Sets::CodePoint(point) = sets {
-                        walk.rewritten.push(Rewritten {
-                            point: *point,
-                            alternatives: alternatives.clone(),
-                        });
-                    }
+                    let alternatives = match unmarked {
+                        Some(number) if !sets.is_mark() => {
+                            walk.without_mark(*line, &alternatives, number)
+                        }
+                        _ => alternatives.clone(),
+                    };
                     let marked = Marked {
                         line: *line,
                         sets: sets.clone(),
-                        alternatives: alternatives.clone(),
+                        alternatives,
                     };
-                    if step.only_unmarked {
-                        walk.found.push_back(marked);
-                    } else {
-                        walk.found.push_front(marked);
-                    }
+                    walk.set(marked, step.only_unmarked);
                 }
-                Does::Jumps(_) if depth == DEEPEST => {
+                Does::Jumps(_) if entry.depth == DEEPEST => {
                     walk.leave_out(
                         *line,
                         "this rule is left out: chains enter chains more than 16 deep",
+                        is_mark,
                     );
                 }
                 Does::Jumps(name) => {
                     let inner = [chain[0].clone(), chain[1].clone(), name.clone()];
-                    // What unmarked packets get there comes behind all that marks the others.
-                    let before = match step.only_unmarked {
-                        true => std::mem::take(&mut walk.found),
-                        false => VecDeque::new(),
+                    let entry = Entry {
+                        depth: entry.depth + 1,
+                        unmarked,
+                        ..entry
                     };
-                    self.follow(&inner, &alternatives, depth + 1, walk);
-                    let found = std::mem::replace(&mut walk.found, before);
-                    walk.found.extend(found);
+                    if step.only_unmarked {
+                        let before = std::mem::take(&mut walk.found);
+                        self.follow(&inner, &alternatives, entry, walk);
+                        let found = std::mem::replace(&mut walk.found, before);
+                        walk.append(found);
+                    } else {
+                        self.follow(&inner, &alternatives, entry, walk);
+                    }
                 }
             }
             let is_last = number + 1 == steps.len();
-            if !step.ends || is_last {
+            // Leaving a chain at its end is nothing, unless the chains around it are left, too.
+            let leaves_all = step.accepts && entry.depth > 0;
+            if !step.ends || is_last && !leaves_all {
+                continue;
+            }
+            let kinds = match leaves_all {
+                true => entry.kinds,
+                false => self.kinds_of(chain, &steps[number + 1..]),
+            };
+            // No rule behind it sets anything.
+            if kinds == [false; Sets::KINDS] {
                 continue;
             }
             if step.only_unmarked {
@@ -408,14 +516,25 @@ impl Chains {
                     *line,
                     "this rule is left out: it ends its chain for packets without a mark, and \
                      others follow",
+                    is_mark,
                 );
                 continue;
             }
-            if !walk.decides(&alternatives) {
+            if leaves_all && (entry.unmarked.is_some() || !decided.is_empty()) {
+                walk.leave_out(
+                    *line,
+                    "this rule is left out: it ends all chains for packets of which some have \
+                     left this one before, or have not entered it because they have a mark",
+                    is_mark,
+                );
+                continue;
+            }
+            if !walk.decides(&alternatives, kinds) {
                 walk.leave_out(
                     *line,
                     "this rule is left out: it ends its chain for packets that no rule before \
                      it has marked",
+                    is_mark,
                 );
             }
             let found = std::mem::take(&mut walk.found);
@@ -424,12 +543,17 @@ impl Chains {
                 else {
                     break;
                 };
-                if !alternatives.is_empty() {
-                    decided.push_back(Marked {
-                        line: marked.line,
-                        sets: marked.sets.clone(),
-                        alternatives,
-                    });
+                if alternatives.is_empty() {
+                    continue;
+                }
+                let marked = Marked {
+                    line: marked.line,
+                    sets: marked.sets.clone(),
+                    alternatives,
+                };
+                match step.accepts || entry.depth == 0 {
+                    true => walk.accepted.push_back(marked),
+                    false => decided.push_back(marked),
                 }
             }
             walk.found = found;
@@ -440,20 +564,143 @@ impl Chains {
 }
 
 impl Walk {
-    fn leave_out(&mut self, line: usize, why: &'static str) {
-        self.left_out.insert((line, why));
+    fn leave_out(&mut self, line: usize, why: &'static str, is_mark: bool) {
+        let known = self.left_out.entry((line, why)).or_insert(is_mark);
+        *known &= is_mark;
     }
 
-    /// Whether the rules so far decide about all of these packets.
-    fn decides(&self, alternatives: &[Tests]) -> bool {
-        alternatives.iter().all(|tests| {
-            let mut early = self.found.iter().flat_map(|marked| &marked.alternatives);
-            early.any(|early| filters::covers(early, tests))
-        })
+    /// Takes a rule that sets something.
+    fn set(&mut self, marked: Marked, only_unmarked: bool) {
+        match &marked.sets {
+            Sets::Mark(mark) => self.touched.push(Touched {
+                is_marked: *mark != 0,
+                alternatives: marked.alternatives.clone(),
+            }),
+            Sets::CodePoint(point) => self.rewritten.push(Rewritten {
+                point: *point,
+                alternatives: marked.alternatives.clone(),
+            }),
+            Sets::Class(_) => {}
+        }
+        if marked.alternatives.is_empty() {
+            return;
+        }
+        match only_unmarked && marked.sets.is_mark() {
+            true => self.append([marked].into()),
+            false => self.found.push_front(marked),
+        }
+    }
+
+    /// Takes what packets without a mark get. Marks of theirs come behind all that mark, but before
+    /// those that take a mark away; other things are set anew.
+    fn append(&mut self, inner: VecDeque<Marked>) {
+        let (marks, others): (Vec<Marked>, Vec<Marked>) =
+            inner.into_iter().partition(|marked| marked.sets.is_mark());
+        let mut found = VecDeque::from(others);
+        for early in std::mem::take(&mut self.found) {
+            if early.sets == Sets::Mark(0) {
+                for marked in &marks {
+                    let both = self.both(marked.line, &marked.alternatives, &early.alternatives);
+                    found.push_back(Marked {
+                        line: marked.line,
+                        sets: marked.sets.clone(),
+                        alternatives: both.unwrap_or_default(),
+                    });
+                }
+            }
+            found.push_back(early);
+        }
+        found.extend(marks);
+        found.retain(|marked| !marked.alternatives.is_empty());
+        self.found = found;
+    }
+
+    /// Those of the packets that had no mark when so many rules had touched marks.
+    fn without_mark(&mut self, line: usize, asked: &[Tests], touched: usize) -> Vec<Tests> {
+        let mut all = Vec::new();
+        let mut may_differ = false;
+        for tests in asked {
+            let mut is_marked = false;
+            for early in self.touched[..touched].iter().rev() {
+                self.compared += early.alternatives.len();
+                if self.compared > MOST_COMPARED {
+                    may_differ = true;
+                    break;
+                }
+                let covers = |early: &Tests| filters::covers(early, tests);
+                if early.alternatives.iter().any(covers) {
+                    is_marked = early.is_marked;
+                    break;
+                }
+                let overlaps = |early: &Tests| filters::overlap(early, tests);
+                may_differ |= early.is_marked && early.alternatives.iter().any(overlaps);
+            }
+            if !is_marked {
+                all.push(tests.clone());
+            }
+        }
+        if may_differ && !all.is_empty() {
+            self.leave_out(
+                line,
+                "left out: this rule is for packets without a mark; here it is also for those that \
+                 a rule before has marked",
+                false,
+            );
+        }
+        all
+    }
+
+    /// Adds what packets of the machine itself meet in place of the rules so far. Where both decide,
+    /// the rules so far stay.
+    fn join(&mut self, own: Self) {
+        for rule in &own.found {
+            let mut differs = false;
+            for other in &self.found {
+                if other.sets.kind() != rule.sets.kind() || other.sets == rule.sets {
+                    continue;
+                }
+                self.compared += rule.alternatives.len() * other.alternatives.len();
+                differs |= self.compared > MOST_COMPARED;
+                for tests in &other.alternatives {
+                    let overlaps = |rule: &Tests| filters::overlap(rule, tests);
+                    differs = differs || rule.alternatives.iter().any(overlaps);
+                }
+            }
+            if differs {
+                self.leave_out(
+                    rule.line,
+                    "left out where packets that are forwarded have another rule: this one is of \
+                     output, which only the machine's own packets pass, and those are sorted \
+                     otherwise",
+                    rule.sets.is_mark(),
+                );
+            }
+        }
+        self.found.extend(own.found);
+        self.rewritten.splice(..0, own.rewritten);
+        self.touched.splice(..0, own.touched);
+        self.points.extend(own.points);
+        self.left_out.extend(own.left_out);
+        self.joined += own.joined;
+    }
+
+    /// Whether the rules so far decide about all of these packets, for each of these kinds.
+    fn decides(&self, alternatives: &[Tests], kinds: [bool; Sets::KINDS]) -> bool {
+        for (kind, _) in kinds.iter().enumerate().filter(|(_, is_set)| **is_set) {
+            let of_kind = |marked: &&Marked| marked.sets.kind() == kind;
+            for tests in alternatives {
+                let rules = self.found.iter().filter(of_kind);
+                let mut early = rules.flat_map(|marked| &marked.alternatives);
+                if !early.any(|early| filters::covers(early, tests)) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// What a rule asks for, with the code points that packets have before any rule.
-    fn as_they_came(&mut self, line: usize, asked: &[Tests]) -> Vec<Tests> {
+    fn as_they_came(&mut self, line: usize, asked: &[Tests], is_mark: bool) -> Vec<Tests> {
         let mut all = Vec::new();
         let mut may_differ = false;
         for tests in asked {
@@ -481,6 +728,7 @@ impl Walk {
                 line,
                 "left out: code points that a rule before this one has written anew; their \
                  packets meet this rule with those that they came with",
+                is_mark,
             );
         }
         all
@@ -495,6 +743,7 @@ impl Walk {
                 self.leave_out(
                     line,
                     "this rule is left out: these chains would be more rules than a tree takes",
+                    false,
                 );
             }
             return None;
@@ -639,6 +888,20 @@ fn is_device(name: &str, any: char, device: &str) -> bool {
     }
 }
 
+/// The names behind `oifname` and its like. A named set, a map or a pair with something else has none
+/// that are known.
+fn interfaces(text: &str) -> Result<Vec<&str>, Fault> {
+    let mut names = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        let is_name = name.chars().all(|letter| !"@$!<>=&|{} ".contains(letter));
+        if name.is_empty() || !is_name || [".", "map", "vmap", "and", "or"].contains(&name) {
+            return Err(unknown(text));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
 /// Reads a rule of iptables or ip6tables. None if it does nothing that counts here.
 fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<Step>, Fault> {
     const TARGETS: [&str; 5] = ["MARK", "DSCP", "TOS", "CLASSIFY", "CONNMARK"];
@@ -690,6 +953,9 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
             "-i" | "--in-interface" if words.peek() == Some(&device) => return Ok(None),
             "-o" | "--out-interface" => {
                 let name = after(&mut words, word)?;
+                if name == "!" {
+                    return Err(unknown(name));
+                }
                 if !is_device(name, '+', device) {
                     return Ok(None);
                 }
@@ -782,6 +1048,7 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
         only_unmarked,
         goes_first,
         ends,
+        accepts: target == "ACCEPT",
     }))
 }
 
@@ -816,7 +1083,7 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
         _ => None,
     };
     let words = Vec::from_iter(rule.words.iter().map(String::as_str));
-    let verdicts = ["accept", "return", "jump", "goto"];
+    let verdicts = ["accept", "return", "jump", "goto", "vmap"];
     let decides = words.iter().any(|word| verdicts.contains(word));
     let text = format!(" {} ", words.join(" "));
     let writes = [" mark set ", " dscp set ", " meta priority set "];
@@ -826,15 +1093,21 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
     let mut asked = Asked::default();
     let mut does = Does::Nothing;
     let mut ends = false;
+    let mut accepts = false;
     let mut only_unmarked = false;
     let mut at = 0;
     while at < words.len() {
         let rest = &words[at..];
         let used = match rest {
             ["counter", ..] => 1,
-            ["accept" | "return", ..] => {
+            [verdict @ ("accept" | "return"), ..] => {
                 ends = true;
+                accepts = *verdict == "accept";
                 1
+            }
+            // A chain in braces has no name.
+            ["jump" | "goto", name, ..] if name.is_empty() || name.contains([' ', ',']) => {
+                return Err(unknown("jump {"));
             }
             [verdict @ ("jump" | "goto"), name, ..] if does == Does::Nothing => {
                 does = Does::Jumps((*name).to_owned());
@@ -845,16 +1118,25 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
             ["comment", ..] => rest.len(),
             ["meta", of @ ("oifname" | "iifname" | "oif" | "iif"), ..]
             | [of @ ("oifname" | "iifname" | "oif" | "iif"), ..] => {
-                let name = usize::from(rest[0] == "meta") + 1;
-                let mut is_ours = false;
-                for given in rest.get(name).unwrap_or(&"").split(',') {
-                    is_ours |= is_device(given, '*', device);
-                }
-                match (of.starts_with('o'), is_ours) {
-                    (true, true) => name + 1,
-                    // Of another interface, or what comes in by this one and does not leave by it.
-                    (true, false) | (false, true) => return Ok(None),
-                    (false, false) => return Err(unknown(of)),
+                let at = usize::from(rest[0] == "meta") + 1;
+                let (used, only_others) = match rest.get(at) {
+                    Some(&"!=" | &"ne") => (at + 2, true),
+                    Some(&"==" | &"eq") => (at + 2, false),
+                    _ => (at + 1, false),
+                };
+                let names = rest.get(used - 1).copied().unwrap_or_default();
+                let names = interfaces(names)?;
+                let ours = names.iter().filter(|name| is_device(name, '*', device));
+                let (ours, all) = (ours.count(), names.len());
+                match (of.starts_with('o'), only_others) {
+                    (true, false) if ours > 0 => used,
+                    (true, true) if ours == 0 => used,
+                    // Of another interface.
+                    (true, _) => return Ok(None),
+                    // What comes in by this interface does not leave by it.
+                    (false, false) if ours == all => return Ok(None),
+                    (false, true) if ours == all => used,
+                    (false, _) => return Err(unknown(of)),
                 }
             }
             ["meta", "mark", "set", value, ..] => {
@@ -926,6 +1208,7 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
         only_unmarked,
         goes_first: rule.goes_first,
         ends,
+        accepts,
     }))
 }
 

@@ -181,8 +181,13 @@ fn files_of_nft_are_read() {
         let reserves = assert_marked(rules, &[]);
         assert!(reserves.contains("reads from /etc/fw.nft"), "{reserves}");
     }
-    // A set of which nothing is known, and a map.
+    // A set of which nothing is known, a map, interfaces that may be ours, chains without a name.
     for rule in [
+        "oifname @wans meta mark set 1",
+        "oifname vmap { eth0 : jump never }; udp dport 53 meta mark set 1",
+        "ip protocol vmap { udp : jump never }; udp dport 53 meta mark set 1",
+        "iifname { \"eth0\", \"lan\" } meta mark set 1",
+        "udp dport 53 jump { meta mark set 1; }",
         "ip saddr @hosts meta mark set 1",
         "meta mark set ip dscp map { ef : 1 }",
     ] {
@@ -195,6 +200,31 @@ fn files_of_nft_are_read() {
     }
 }
 
+/// Every interface but one that is named, of which this may be one.
+#[test]
+fn rules_of_nft_name_interfaces_that_are_not_meant() {
+    for (rule, leaf) in [
+        ("oifname != \"wan\" udp dport 53 meta mark set 1", "1:1"),
+        ("oifname != \"eth0\" udp dport 53 meta mark set 1", "1:9"),
+        ("oifname != \"eth*\" udp dport 53 meta mark set 1", "1:9"),
+        (
+            "oifname != { \"wan\", \"lan\" } udp dport 53 meta mark set 1",
+            "1:1",
+        ),
+        ("oifname == \"eth0\" udp dport 53 meta mark set 1", "1:1"),
+        ("oif ne wan udp dport 53 meta mark set 1", "1:1"),
+        ("iifname != eth0 udp dport 53 meta mark set 1", "1:1"),
+    ] {
+        let rules = format!(
+            "nft -f - <<'E'\ntable inet fw {{ chain post {{ type filter hook forward priority 0;\n{rule}\n}} }}\nE\n"
+        );
+        let reserves = assert_marked(&rules, &[("17 10.0.0.1:9 10.0.0.2:53 0", leaf)]);
+        assert!(reserves.is_empty(), "{rule}: {reserves}");
+    }
+    let old = "iptables -t mangle -A POSTROUTING -o ! wan -p udp -j MARK --set-mark 1\n";
+    assert!(assert_marked(old, &[]).contains("left out"));
+}
+
 /// What leaves by the interface passes PREROUTING or OUTPUT, FORWARD and POSTROUTING, and not INPUT.
 #[test]
 fn rules_count_at_the_hooks_that_packets_pass() {
@@ -202,7 +232,7 @@ fn rules_count_at_the_hooks_that_packets_pass() {
 iptables -t mangle -A FORWARD -p udp -j MARK --set-mark 2
 iptables -t mangle -A PREROUTING -p udp --dport 1 -j MARK --set-mark 1
 iptables -t mangle -A PREROUTING -p tcp -j MARK --set-mark 1
-iptables -t mangle -A OUTPUT -p tcp --dport 4 -j MARK --set-mark 4
+iptables -t mangle -A OUTPUT -p 132 -j MARK --set-mark 4
 iptables -t mangle -A INPUT -j MARK --set-mark 4
 nft add chain ip fw pre '{ type filter hook prerouting priority -400 ; }'
 nft add rule ip fw pre tcp dport 7 meta mark set 3
@@ -213,12 +243,101 @@ nft add rule ip fw pre tcp dport 7 meta mark set 3
             ("17 10.0.0.1:9 10.0.0.2:3 0", "1:3"),
             ("17 10.0.0.1:9 10.0.0.2:1 0", "1:2"),
             ("6 10.0.0.1:9 10.0.0.2:1 0", "1:1"),
-            ("6 10.0.0.1:9 10.0.0.2:4 0", "1:4"),
+            ("132 10.0.0.1:9 10.0.0.2:4 0", "1:4"),
             ("6 10.0.0.1:9 10.0.0.2:7 0", "1:1"),
             ("1 10.0.0.1:9 10.0.0.2:7 0", "1:9"),
         ],
     );
     assert!(reserves.is_empty(), "{reserves}");
+}
+
+/// Packets that are forwarded never pass OUTPUT, so rules there do not decide about them.
+#[test]
+fn forwarded_packets_do_not_pass_output() {
+    let output = "iptables -t mangle -A OUTPUT -p udp -j DSCP --set-dscp-class EF\n";
+    let udp = "17 10.0.0.1:9 10.0.0.2:9 0";
+    for chain in ["PREROUTING", "FORWARD"] {
+        let other = format!("iptables -t mangle -A {chain} -p udp -j DSCP --set-dscp-class CS1\n");
+        for rules in [format!("{output}{other}"), format!("{other}{output}")] {
+            let reserves = assert_marked(&rules, &[(udp, "1:6")]);
+            assert!(reserves.contains("this one is of output"), "{reserves}");
+        }
+    }
+    // A mark of OUTPUT is no mark of a forwarded packet.
+    let rules = "iptables -t mangle -A OUTPUT -p udp -j MARK --set-mark 1
+iptables -t mangle -A FORWARD -p udp -m mark --mark 0 -j MARK --set-mark 2
+";
+    let reserves = assert_marked(rules, &[(udp, "1:2")]);
+    assert!(reserves.contains("this one is of output"), "{reserves}");
+    // POSTROUTING is for both, and what OUTPUT alone decides is no contradiction.
+    let rules = "iptables -t mangle -A OUTPUT -p udp -j MARK --set-mark 1
+iptables -t mangle -A FORWARD -p tcp -j MARK --set-mark 2
+iptables -t mangle -A POSTROUTING -p udp --dport 3 -j MARK --set-mark 3
+";
+    let packets = [(udp, "1:1"), ("17 10.0.0.1:9 10.0.0.2:3 0", "1:3")];
+    let reserves = assert_marked(rules, &packets);
+    assert!(reserves.is_empty(), "{reserves}");
+}
+
+/// A rule for packets without a mark writes code points over those of rules that set no mark.
+#[test]
+fn code_points_are_written_anew_on_packets_without_a_mark() {
+    let udp = "17 10.0.0.1:9 10.0.0.2:9 0";
+    let first = "iptables -t mangle -A POSTROUTING -p udp -j DSCP --set-dscp-class CS1\n";
+    let asks = "iptables -t mangle -A POSTROUTING -p udp -m mark --mark 0 -j";
+    let inner = "iptables -t mangle -A QOS -j DSCP --set-dscp-class EF\n";
+    for second in [
+        format!("{asks} DSCP --set-dscp-class EF\n"),
+        format!("{asks} QOS\n{inner}"),
+    ] {
+        let reserves = assert_marked(&format!("{first}{second}"), &[(udp, "1:5")]);
+        assert!(reserves.is_empty(), "{reserves}");
+        // A mark before it keeps it away, from all its packets or from some.
+        let mark = "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 7\n";
+        let reserves = assert_marked(&format!("{first}{mark}{second}"), &[(udp, "1:6")]);
+        assert!(reserves.is_empty(), "{reserves}");
+        let zero = "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 0\n";
+        let rules = format!("{first}{mark}{zero}{second}");
+        assert_marked(&rules, &[(udp, "1:5")]);
+        let mark = mark.replace("udp", "udp --dport 53");
+        let reserves = assert_marked(&format!("{first}{mark}{second}"), &[(udp, "1:5")]);
+        assert!(
+            reserves.contains("for packets without a mark"),
+            "{reserves}"
+        );
+    }
+    // A mark that was taken away is none.
+    let rules = "iptables -t mangle -A POSTROUTING -j MARK --set-mark 1
+iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 0
+iptables -t mangle -A POSTROUTING -m mark --mark 0 -j MARK --set-mark 2
+";
+    let packets = [(udp, "1:2"), ("6 10.0.0.1:9 10.0.0.2:9 0", "1:1")];
+    let reserves = assert_marked(rules, &packets);
+    assert!(reserves.is_empty(), "{reserves}");
+}
+
+/// ACCEPT leaves all chains, and RETURN the one that it stands in. What is decided before them is
+/// decided for a mark or for a code point, not for both.
+#[test]
+fn chains_end_for_what_was_decided() {
+    let udp = "17 10.0.0.1:9 10.0.0.2:9 0";
+    for (end, leaf) in [("ACCEPT", "1:1"), ("RETURN", "1:2")] {
+        let rules = format!(
+            "iptables -t mangle -A POSTROUTING -j QOS
+iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 2
+iptables -t mangle -A QOS -p udp -j MARK --set-mark 1
+iptables -t mangle -A QOS -p udp -j {end}
+"
+        );
+        let reserves = assert_marked(&rules, &[(udp, leaf)]);
+        assert!(reserves.is_empty(), "{end}: {reserves}");
+    }
+    let rules = "iptables -t mangle -A POSTROUTING -p udp -j DSCP --set-dscp-class EF
+iptables -t mangle -A POSTROUTING -p udp -j RETURN
+iptables -t mangle -A POSTROUTING -j MARK --set-mark 1
+";
+    let reserves = assert_marked(rules, &[]);
+    assert!(reserves.contains("it ends its chain"), "{reserves}");
 }
 
 /// Filters see the code point that rules have written, and rules that which those before have.
