@@ -79,7 +79,7 @@ impl Marks {
         let mut chains = Chains::default();
         let mut wrong = Vec::new();
         let mut ruleset = Ruleset::default();
-        for call in calls {
+        for call in marks.standing(calls) {
             let program = call.words.first().map_or("", String::as_str);
             let words = &call.words[1..];
             if program == "nft" {
@@ -102,6 +102,9 @@ impl Marks {
         }
         for (line, file) in &ruleset.included {
             marks.lack(*line, file);
+        }
+        for (line, command) in &ruleset.numbered {
+            marks.lack_number(*line, command);
         }
         for rule in ruleset.resolved() {
             match of_nft(&rule, device) {
@@ -127,6 +130,68 @@ impl Marks {
             }
         }
         marks
+    }
+
+    /// The calls without those that add rules of iptables which later ones take away.
+    fn standing<'a>(&mut self, calls: &'a [Marking]) -> Vec<&'a Marking> {
+        let mut standing: Vec<&Marking> = Vec::new();
+        for call in calls {
+            let program = call.words.first().map_or("", String::as_str);
+            if program == "nft" {
+                standing.push(call);
+                continue;
+            }
+            let table = behind(&call.words, &TABLE).unwrap_or("filter");
+            let is_rule_of = |other: &Marking, chain: Option<&str>| {
+                let words = &other.words;
+                let Some(of) = behind(words, &ADDS) else {
+                    return false;
+                };
+                words[0] == program
+                    && behind(words, &TABLE).unwrap_or("filter") == table
+                    && chain.is_none_or(|chain| of == chain)
+            };
+            if call
+                .words
+                .iter()
+                .any(|word| FLUSHES.contains(&word.as_str()))
+            {
+                let chain = behind(&call.words, &FLUSHES).filter(|word| !word.starts_with('-'));
+                standing.retain(|other| !is_rule_of(other, chain));
+                continue;
+            }
+            let Some(chain) = behind(&call.words, &CHANGES) else {
+                standing.push(call);
+                continue;
+            };
+            let number = call.words.iter().rposition(|word| word == chain);
+            let number = number.and_then(|at| call.words.get(at + 1));
+            if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+                if standing.iter().any(|other| is_rule_of(other, Some(chain))) {
+                    self.lack_number(call.line, &call.words.join(" "));
+                }
+                continue;
+            }
+            let gone = specification(&call.words);
+            let is_gone = |other: &&Marking| {
+                is_rule_of(other, Some(chain)) && specification(&other.words) == gone
+            };
+            if let Some(place) = standing.iter().position(is_gone) {
+                standing.remove(place);
+            }
+        }
+        standing
+    }
+
+    fn lack_number(&mut self, line: usize, command: &str) {
+        let text = format!(
+            "left out: `{command}` deletes or replaces a rule by a number, which is not known here"
+        );
+        self.left_out.push(LeftOut {
+            line,
+            text,
+            is_mark: true,
+        });
     }
 
     fn lack(&mut self, line: usize, file: &str) {
@@ -307,7 +372,7 @@ impl Chains {
         if program == "nft" {
             return self.rules.keys().any(|[of, ..]| of == program);
         }
-        let table = behind(words, &["-t", "--table"]).unwrap_or("filter");
+        let table = behind(words, &TABLE).unwrap_or("filter");
         let has = |chain: &str| {
             let chain = [program, table, chain].map(str::to_owned);
             self.rules.contains_key(&chain)
@@ -1058,6 +1123,25 @@ fn after<'a>(words: &mut impl Iterator<Item = &'a str>, word: &str) -> Result<&'
 }
 
 const ADDS: [&str; 4] = ["-A", "--append", "-I", "--insert"];
+const CHANGES: [&str; 4] = ["-D", "--delete", "-R", "--replace"];
+const FLUSHES: [&str; 2] = ["-F", "--flush"];
+const TABLE: [&str; 2] = ["-t", "--table"];
+
+/// A rule of iptables, whatever is done with it.
+fn specification(words: &[String]) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut words = words.iter().map(String::as_str).peekable();
+    while let Some(word) = words.next() {
+        match word {
+            "-w" | "--wait" => {
+                words.next_if(|word| word.parse::<u32>().is_ok());
+            }
+            _ if ADDS.contains(&word) || CHANGES.contains(&word) => all.push("-A"),
+            _ => all.push(word),
+        }
+    }
+    all
+}
 
 /// The word behind the last of these options.
 fn behind<'a>(words: &'a [String], options: &[&str]) -> Option<&'a str> {

@@ -38,6 +38,8 @@ pub(crate) struct Ruleset {
     pub(crate) chains: BTreeMap<Named, Option<Hook>>,
     /// Files that are read with `include`, and the lines that say so.
     pub(crate) included: Vec<(usize, String)>,
+    /// What is done to a rule that only its number in the kernel names.
+    pub(crate) numbered: Vec<(usize, String)>,
     sets: BTreeMap<Named, Vec<String>>,
     variables: BTreeMap<String, String>,
 }
@@ -141,19 +143,34 @@ impl Ruleset {
                 self.set(tokens, &table, name);
                 return;
             }
-            ("add", "element", Some((table, [name, elements]))) => {
+            ("add" | "create", "element", Some((table, [name, elements]))) => {
                 self.extend(&table, name, elements);
             }
             ("flush", "ruleset", _) => {
-                self.rules.clear();
-                self.sets.clear();
+                let family = words.get(1).map(String::as_str);
+                self.forget(|table| family.is_none_or(|family| is_of_family(table, family)));
             }
-            ("flush" | "delete" | "destroy", "table", Some((table, _))) => {
-                self.rules.retain(|rule| rule.table != table);
+            ("delete" | "destroy", "table", Some((table, _))) => {
+                self.forget(|other| other == table);
             }
+            // Its chains and sets stay.
+            ("flush", "table", Some((table, _))) => self.rules.retain(|rule| rule.table != table),
             ("flush" | "delete" | "destroy", "chain", Some((table, [chain, ..]))) => {
                 self.rules
                     .retain(|rule| rule.table != table || rule.chain != *chain);
+                if verb != "flush" {
+                    self.chains.remove(&[table, chain.clone()]);
+                }
+            }
+            ("flush" | "delete" | "destroy", "set", Some((table, [name, ..]))) => {
+                self.sets.remove(&[table, name.clone()]);
+            }
+            ("delete" | "destroy", "element", Some((table, [name, elements]))) => {
+                self.remove(table, name, elements);
+            }
+            ("delete" | "destroy" | "replace", "rule", Some(_)) => {
+                self.numbered
+                    .push((line, format!("{verb} {}", words.join(" "))));
             }
             _ => {}
         }
@@ -230,6 +247,26 @@ impl Ruleset {
         set.or_default().push(elements.to_owned());
     }
 
+    fn remove(&mut self, table: String, name: &str, elements: &str) {
+        let gone = Vec::from_iter(elements.split(',').map(str::trim));
+        let Some(set) = self.sets.get_mut(&[table, name.to_owned()]) else {
+            return;
+        };
+        for part in set.iter_mut() {
+            let mut left = Vec::from_iter(part.split(',').map(str::trim));
+            left.retain(|element| !gone.contains(element));
+            *part = left.join(",");
+        }
+        set.retain(|part| !part.is_empty());
+    }
+
+    /// Forgets tables with all that is in them.
+    fn forget(&mut self, is_gone: impl Fn(&str) -> bool) {
+        self.rules.retain(|rule| !is_gone(&rule.table));
+        self.chains.retain(|[table, _], _| !is_gone(table));
+        self.sets.retain(|[table, _], _| !is_gone(table));
+    }
+
     /// The words of a statement up to its end or its block. `is_inner` if braces can only be sets.
     fn words(&self, tokens: &mut Tokens, is_inner: bool) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
@@ -293,11 +330,15 @@ impl Ruleset {
 fn has_sets(words: &[String]) -> bool {
     match words.first().map(String::as_str) {
         Some("define") => true,
-        Some("add" | "insert" | "replace" | "delete") => {
+        Some("add" | "insert" | "replace" | "create" | "delete" | "destroy") => {
             matches!(words.get(1), Some(object) if object == "rule" || object == "element")
         }
         _ => false,
     }
+}
+
+fn is_of_family(table: &str, family: &str) -> bool {
+    table.split(' ').next() == Some(family)
 }
 
 /// A table with its family, which is `ip` unless it is written, and the words behind it.

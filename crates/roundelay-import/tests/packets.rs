@@ -200,6 +200,88 @@ fn files_of_nft_are_read() {
     }
 }
 
+/// Rules, chains and elements of sets are there until something removes them.
+#[test]
+fn what_is_removed_is_gone() {
+    const TABLE: &str = "table inet fw { set ports { type inet_service; elements = { 53, 54 }; }
+chain post { type filter hook forward priority 0; udp dport @ports meta mark set 1; } }\n";
+    const OTHER: &str = "table inet fw { set ports { type inet_service; elements = { 99 }; }
+chain post { type filter hook postrouting priority 0; udp dport @ports meta mark set 1; } }\n";
+    let of = |port: u16| format!("17 10.0.0.1:9 10.0.0.2:{port} 0");
+    for (rules, [first, second, third]) in [
+        (
+            format!("{TABLE}flush set inet fw ports\nadd element inet fw ports {{ 99 }}"),
+            ["1:9", "1:9", "1:1"],
+        ),
+        (
+            format!("{TABLE}delete element inet fw ports {{ 53 }}"),
+            ["1:9", "1:1", "1:9"],
+        ),
+        (
+            format!("{TABLE}delete table inet fw\n{OTHER}"),
+            ["1:9", "1:9", "1:1"],
+        ),
+        (
+            format!("{TABLE}destroy table inet fw\n{OTHER}"),
+            ["1:9", "1:9", "1:1"],
+        ),
+        (
+            format!("{TABLE}flush ruleset\n{OTHER}"),
+            ["1:9", "1:9", "1:1"],
+        ),
+        (format!("{TABLE}flush ruleset ip6"), ["1:1", "1:1", "1:9"]),
+        // The sets of a table that is flushed stay, and so do its chains with their hooks.
+        (
+            format!(
+                "{TABLE}flush table inet fw\nadd rule inet fw post udp dport @ports mark set 1"
+            ),
+            ["1:1", "1:1", "1:9"],
+        ),
+        // A chain that was deleted is not at its old hook.
+        (
+            format!(
+                "{TABLE}delete chain inet fw post\nadd chain inet fw post\n\
+                 add rule inet fw post udp dport @ports mark set 1"
+            ),
+            ["1:9", "1:9", "1:9"],
+        ),
+    ] {
+        let script = format!("nft -f - <<'E'\n{rules}\nE\n");
+        let [a, b, c] = [53, 54, 99].map(of);
+        let reserves = assert_marked(&script, &[(&a, first), (&b, second), (&c, third)]);
+        assert!(reserves.is_empty(), "{rules}: {reserves}");
+    }
+    let rule = "-t mangle -A POSTROUTING -p udp -j MARK --set-mark 1";
+    for (then, leaf) in [
+        ("iptables -t mangle -F", "1:9"),
+        ("iptables -t mangle -F POSTROUTING", "1:9"),
+        ("iptables -t mangle -F FORWARD", "1:1"),
+        ("iptables -F", "1:1"),
+        ("ip6tables -t mangle -F", "1:1"),
+        (
+            "iptables -w 2 -t mangle -D POSTROUTING -p udp -j MARK --set-mark 1",
+            "1:9",
+        ),
+        (
+            "iptables -t mangle -D POSTROUTING -p udp -j MARK --set-mark 2",
+            "1:1",
+        ),
+    ] {
+        let rules = format!("iptables {rule}\n{then}\n");
+        let reserves = assert_marked(&rules, &[(&of(53), leaf)]);
+        assert!(reserves.is_empty(), "{then}: {reserves}");
+    }
+    for then in [
+        "iptables -t mangle -D POSTROUTING 1",
+        "iptables -t mangle -R POSTROUTING 1 -p tcp -j MARK --set-mark 2",
+        "nft delete rule ip mangle POSTROUTING handle 4",
+        "nft replace rule ip mangle POSTROUTING handle 4 meta mark set 2",
+    ] {
+        let reserves = assert_marked(&format!("iptables {rule}\n{then}\n"), &[]);
+        assert!(reserves.contains("by a number"), "{then}: {reserves}");
+    }
+}
+
 /// Every interface but one that is named, of which this may be one.
 #[test]
 fn rules_of_nft_name_interfaces_that_are_not_meant() {
