@@ -10,7 +10,7 @@ use roundelay::Fault;
 
 use crate::filters::{self, Test, Tests};
 use crate::ruleset::{Hook, Rule, Ruleset};
-use crate::script::{Marking, file_of_nft};
+use crate::script::{Marking, Nft};
 use crate::units::whole;
 
 /// What a rule does with its packets.
@@ -83,10 +83,19 @@ impl Marks {
             let program = call.words.first().map_or("", String::as_str);
             let words = &call.words[1..];
             if program == "nft" {
-                match file_of_nft(words) {
-                    Some(file) if call.rules.is_empty() => marks.lack(call.line, file),
+                let nft = Nft::of(words);
+                if nft.only_checks {
+                    continue;
+                }
+                ruleset.define(&nft.defined);
+                match nft.file {
+                    Some(file) if call.rules.is_empty() => marks.lack(
+                        call.line,
+                        file,
+                        "`roundelay import --run` reads what follows -f, too",
+                    ),
                     Some(_) => ruleset.add(&call.rules),
-                    None => ruleset.add(&[(call.line, words.join(" "))]),
+                    None => ruleset.add(&[(call.line, nft.command.join(" "))]),
                 }
                 continue;
             }
@@ -101,7 +110,7 @@ impl Marks {
             }
         }
         for (line, file) in &ruleset.included {
-            marks.lack(*line, file);
+            marks.lack(*line, file, "write them in place of `include`");
         }
         for (line, command) in &ruleset.numbered {
             marks.lack_number(*line, command);
@@ -194,10 +203,10 @@ impl Marks {
         });
     }
 
-    fn lack(&mut self, line: usize, file: &str) {
+    fn lack(&mut self, line: usize, file: &str, hint: &str) {
         let text = format!(
-            "the rules that nft reads from {file} are left out, because the script does not hold \
-             them; `roundelay import --run` reads what follows -f, too"
+            "the rules that nft reads from {file} are left out, because the script does not hold them; \
+             {hint}"
         );
         self.left_out.push(LeftOut {
             line,

@@ -4,6 +4,20 @@
 log=${ROUNDELAY_RECORD:-/tmp/commands.sh}
 name=${0##*/}
 
+quoted() {
+    case $1 in
+        '' | *[!A-Za-z0-9_@%+=:,./-]*) printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\''/g")" ;;
+        *) printf %s "$1" ;;
+    esac
+}
+
+# A file that is not there is an error, as it is for the program itself, so that scripts see it.
+needs() {
+    [ -r "$1" ] && [ ! -d "$1" ] && return
+    printf '%s: cannot read %s\n' "$name" "$1" >&2
+    exit 1
+}
+
 # The lines of a batch are commands too.
 batch() {
     sed -e 's/^[[:blank:]]*//' -e '/^$/d' -e '/^#/d' -e "s/^/$name /" >> "$log"
@@ -13,12 +27,68 @@ batch() {
 # A file of rules is one command with all its lines.
 rules() {
     {
-        printf '%s\n' "nft -f - <<'END_OF_RULES'"
+        printf '%s\n' "nft$defined -f - <<'END_OF_RULES'"
         cat "$1"
         printf '\n%s\n' END_OF_RULES
     } >> "$log"
     exit 0
 }
+
+# Reads the options of nft up to its command: the letter in $1 with the value in $2.
+option() {
+    case $1 in
+        f) file=$2 ;;
+        c) checks=1 ;;
+        D) defined="$defined -D $(quoted "$2")" ;;
+    esac
+}
+
+options() {
+    file= checks= defined=
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --) return ;;
+            --f | --fi | --fil | --file) option f "$2" && shift ;;
+            --def | --defi | --defin | --define) option D "$2" && shift ;;
+            --inc* | --deb*) case $1 in *=*) ;; *) [ $# -gt 1 ] && shift ;; esac ;;
+            --f*=*) option f "${1#*=}" ;;
+            --def*=*) option D "${1#*=}" ;;
+            --c*) option c '' ;;
+            --*) ;;
+            -?*)
+                letters=${1#-}
+                while [ -n "$letters" ]; do
+                    rest=${letters#?}
+                    letter=${letters%"$rest"}
+                    letters=$rest
+                    case $letter in
+                        [fDId])
+                            letters=
+                            if [ -n "$rest" ]; then
+                                option "$letter" "$rest"
+                            elif [ $# -gt 1 ]; then
+                                option "$letter" "$2"
+                                shift
+                            fi
+                            ;;
+                        *) option "$letter" '' ;;
+                    esac
+                done
+                ;;
+            *) return ;;
+        esac
+        [ $# -gt 0 ] && shift
+    done
+}
+
+if [ "$name" = nft ]; then
+    options "$@"
+    if [ -n "$file" ]; then
+        [ "$file" = - ] && file=/dev/stdin
+        needs "$file"
+        [ -n "$checks" ] || rules "$file"
+    fi
+fi
 
 line=$name
 previous=
@@ -26,22 +96,12 @@ for word; do
     case $name$previous in
         *-b | *-batch)
             [ "$word" = - ] && batch
+            needs "$word"
             batch < "$word"
-            ;;
-        nft-f | nft--file)
-            [ "$word" = - ] && word=/dev/stdin
-            rules "$word"
             ;;
     esac
     previous=$word
-    case $word in
-        '' | *[!A-Za-z0-9_@%+=:,./-]*)
-            line="$line '$(printf %s "$word" | sed "s/'/'\\\\''/g")'"
-            ;;
-        *)
-            line="$line $word"
-            ;;
-    esac
+    line="$line $(quoted "$word")"
 done
 case $previous in
     -b | -batch | --batch) batch ;;

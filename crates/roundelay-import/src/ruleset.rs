@@ -60,6 +60,15 @@ struct Tokens {
 }
 
 impl Ruleset {
+    /// Sets variables, as `NAME=VALUE`.
+    pub(crate) fn define(&mut self, variables: &[&str]) {
+        for variable in variables {
+            if let Some((name, value)) = variable.split_once('=') {
+                self.variables.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+
     /// Reads lines, each with its number.
     pub(crate) fn add(&mut self, lines: &[(usize, String)]) {
         let mut tokens = Tokens::of(lines);
@@ -168,9 +177,12 @@ impl Ruleset {
             ("delete" | "destroy", "element", Some((table, [name, elements]))) => {
                 self.remove(table, name, elements);
             }
-            ("delete" | "destroy" | "replace", "rule", Some(_)) => {
-                self.numbered
-                    .push((line, format!("{verb} {}", words.join(" "))));
+            ("delete" | "destroy" | "replace", "rule", Some((table, [chain, ..]))) => {
+                let is_in = |rule: &Rule| rule.table == table && rule.chain == *chain;
+                if verb == "replace" || self.rules.iter().any(is_in) {
+                    let command = format!("{verb} {}", words.join(" "));
+                    self.numbered.push((line, command));
+                }
             }
             _ => {}
         }

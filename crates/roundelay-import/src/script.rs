@@ -14,5 +14,5 @@ mod parse;
 mod pattern;
 mod programs;
 
-pub(crate) use call::{Call, Marking, file_of_nft};
+pub(crate) use call::{Call, Marking, Nft};
 pub(crate) use machine::{Ran, run};

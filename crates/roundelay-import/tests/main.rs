@@ -5,6 +5,8 @@ mod found;
 mod garbage;
 mod operators;
 mod packets;
+#[cfg(unix)]
+mod recorder;
 mod scripts;
 mod traps;
 mod uci;

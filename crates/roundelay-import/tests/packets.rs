@@ -181,6 +181,26 @@ fn files_of_nft_are_read() {
         let reserves = assert_marked(rules, &[]);
         assert!(reserves.contains("reads from /etc/fw.nft"), "{reserves}");
     }
+    for how in ["-nf", "-a -f", "--file", "-D x=1 --file"] {
+        let rules = RULES.replace("nft -f", &format!("nft {how}"));
+        let reserves = assert_marked(&rules, &packets);
+        assert!(reserves.is_empty(), "{how}: {reserves}");
+    }
+    let rules = format!("{written}nft --file=/tmp/rules.nft\n");
+    assert_marked(&rules, &packets);
+    // Nothing but a check.
+    for check in ["-c -f", "-cf", "--check -f"] {
+        let rules = RULES.replace("nft -f", &format!("nft {check}"));
+        assert_marked(&rules, &[("17 10.0.0.1:9 10.0.0.2:5061 0", "1:9")]);
+    }
+    let options = "nft -a add rule ip fw post udp dport 5061 mark set 1\nnft -D p=5062 -f - <<'E'\n\
+                   add rule ip fw post udp dport $p mark set 2\nE\n";
+    let last = ("17 10.0.0.1:9 10.0.0.2:5062 0", "1:2");
+    let reserves = assert_marked(options, &[packets[0], last]);
+    assert!(reserves.is_empty(), "{reserves}");
+    let include = "nft -f - <<'E'\ninclude \"/etc/fw.nft\"\nE\n";
+    let reserves = assert_marked(include, &[]);
+    assert!(!reserves.contains("--run"), "{reserves}");
     // A set of which nothing is known, a map, interfaces that may be ours, chains without a name.
     for rule in [
         "oifname @wans meta mark set 1",
@@ -274,7 +294,7 @@ chain post { type filter hook postrouting priority 0; udp dport @ports meta mark
     for then in [
         "iptables -t mangle -D POSTROUTING 1",
         "iptables -t mangle -R POSTROUTING 1 -p tcp -j MARK --set-mark 2",
-        "nft delete rule ip mangle POSTROUTING handle 4",
+        "nft add rule ip fw post tcp dport 7 mark set 1\nnft delete rule ip fw post handle 4",
         "nft replace rule ip mangle POSTROUTING handle 4 meta mark set 2",
     ] {
         let reserves = assert_marked(&format!("iptables {rule}\n{then}\n"), &[]);

@@ -2,7 +2,7 @@
 
 use roundelay::Fault;
 
-use super::super::call::{Call, Marking, file_of_nft};
+use super::super::call::{Call, Marking, Nft};
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
@@ -204,7 +204,7 @@ impl Machine {
 
     /// The lines of the file that `nft -f FILE` reads, if the script itself holds them.
     fn rules_of_file(&mut self, simple: &Simple, words: &[String]) -> Vec<(usize, String)> {
-        let Some(file) = file_of_nft(words) else {
+        let Some(file) = Nft::of(words).file else {
             return Vec::new();
         };
         let mut lines: Lines = Vec::new();
@@ -251,7 +251,7 @@ impl Machine {
             let mut words = words[start..].to_vec();
             own.clone_into(&mut words[0]);
             let rules = match own {
-                "nft" => self.rules_of_file(simple, &words),
+                "nft" => self.rules_of_file(simple, &words[1..]),
                 _ => Vec::new(),
             };
             let line = simple.line;
