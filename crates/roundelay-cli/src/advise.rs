@@ -113,7 +113,12 @@ fn trial(
     let rate = part.map(|part| access.part(way, part));
     let text = access.scenario(way, rate);
     let scenario = Read::of_text("access", &text, Path::new(""), &[], &Stop::default());
-    let mut scenario = scenario.map_err(Failure::usage)?;
+    let mut scenario = scenario.map_err(|fault| {
+        // The rates are the user's.
+        let text = fault.to_string();
+        let is_rate = text.starts_with("down: ") || text.starts_with("up: ");
+        Failure::usage(if is_rate { fault.behind("--") } else { fault })
+    })?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     check_length(&scenario, arguments.runs.long).map_err(Failure::usage)?;
     Ok(Trial {

@@ -352,13 +352,22 @@ fn advise_names_kinds_of_lines_and_what_no_rate_can_do() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("did you mean 'docsis'?"), "{said}");
+    for link in ["lte", "starlink"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+        let arguments = ["advise", "--down", "2gbit", "--up", "1mbit", "--link", link];
+        let output = command.args(arguments).output().expect("the command");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let expected = format!("--down: {link}: rate 2gbit: legal range 100kbit to 1gbit");
+        assert!(said.contains(&expected), "{said}");
+    }
     let text = told(&[
         "advise", "--down", "2mbit", "--up", "1mbit", "--link", "lte",
     ]);
     assert!(text.contains("No fixed rate follows it"), "{text}");
     assert!(text.contains("config queue"), "{text}");
-    // Its satellites have .4 to 1.6 of the rate, each for a quarter of the run: at the line's rate a
-    // ping waits in the provider's queue, which holds 250 ms, and further below less.
+    // Its satellites have .4 to 1.6 of the rate, each for at most a quarter of the run: at the line's
+    // rate a ping waits in the provider's queue, which holds 250 ms, and further below less.
     let page: Value = serde_json::from_str(&roundelay(&[
         "advise", "--down", "2mbit", "--up", "1mbit", "--link", "starlink", "--json",
     ]))

@@ -249,6 +249,14 @@ mod tests {
                 "lte: length 50ms: legal range 100ms to 3600s",
             ),
             (
+                "starlink gap 0.5ms",
+                "starlink: gap 500us: expected whole milliseconds, 0ms to 1s",
+            ),
+            (
+                "starlink step 1000500us",
+                "starlink: step 1000500us: expected whole milliseconds, 100ms to 60s",
+            ),
+            (
                 "starlink step 100ms gap 200ms",
                 "starlink: gap 200ms: expected less than the step of 100ms",
             ),

@@ -78,7 +78,8 @@ impl Access {
 
     /// Seconds of a run: ten to sixty behind the warm-up.
     fn seconds(&self, way: Way) -> u64 {
-        // Four satellites.
+        // Five satellites: three for all their 15 s, the first for 10 s and the last for 5 s. Above
+        // about 150 Mbit/s the trace's round is shorter than the run, and they come again earlier.
         if self.line == Line::Starlink {
             return 60;
         }

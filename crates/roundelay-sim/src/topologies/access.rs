@@ -170,6 +170,8 @@ impl Access {
                 .parse()
                 .map_err(|error: roundelay::LinkLayerError| TopologyError::new("line", error))?,
         };
+        let parameter = if is_up { "up" } else { "down" };
+        let drawn = |text: &str| drawn(text, parameter);
         let trace = match self.line {
             // Upwards grants come in the period of scheduling requests.
             Line::Lte if is_up => Some(drawn(&format!("lte rate {rate} interval 5ms"))?),
@@ -197,9 +199,9 @@ impl Access {
     }
 }
 
-/// The trace of a model, the same for each run.
-fn drawn(text: &str) -> Result<LinkTrace, TopologyError> {
-    let model = LinkModel::read(text).map_err(|error| TopologyError::new("line", error))?;
+/// The trace of a model, the same for each run. Its rate is that of this parameter.
+fn drawn(text: &str, parameter: &'static str) -> Result<LinkTrace, TopologyError> {
+    let model = LinkModel::read(text).map_err(|error| TopologyError::new(parameter, error))?;
     match model {
         Some(model) => Ok(LinkTrace::of_model(model, Seed::new(1))),
         None => Err(TopologyError::new("line", format!("no model is {text}"))),
@@ -210,6 +212,26 @@ fn drawn(text: &str) -> Result<LinkTrace, TopologyError> {
 mod tests {
     use super::super::tests::{links_of, way};
     use super::*;
+
+    #[test]
+    fn a_rate_that_a_line_cannot_have_is_told_with_its_parameter() {
+        let queues = Queues::routers("fifo".parse().unwrap());
+        for line in [Line::Lte, Line::Starlink] {
+            let plain = Access {
+                line,
+                ..Access::default()
+            };
+            let fast = mbit(2000);
+            for (access, parameter) in [
+                (Access { down: fast, ..plain.clone() }, "down"),
+                (Access { up: fast, ..plain.clone() }, "up"),
+            ] {
+                let error = access.build(&queues).unwrap_err();
+                assert_eq!(error.parameter, parameter);
+                assert!(error.fault.to_string().contains("100kbit to 1gbit"));
+            }
+        }
+    }
 
     #[test]
     fn the_line_has_two_rates_and_deep_queues() {

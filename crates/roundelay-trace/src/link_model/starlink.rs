@@ -103,9 +103,13 @@ impl Model for Starlink {
             value: Some(value.to_string()),
             expected,
         };
-        if !self.step.as_picos().is_multiple_of(millisecond) {
-            let expected = "whole milliseconds, 100ms to 60s".to_owned();
-            return Err(wrong("step", self.step, expected));
+        for (name, value, range) in [
+            ("step", self.step, "100ms to 60s"),
+            ("gap", self.gap, "0ms to 1s"),
+        ] {
+            if !value.as_picos().is_multiple_of(millisecond) {
+                return Err(wrong(name, value, format!("whole milliseconds, {range}")));
+            }
         }
         if self.gap >= self.step {
             let expected = format!("less than the step of {}", self.step);
