@@ -178,7 +178,7 @@ impl<'a> Section<'a> {
                 .in_file("", self.line));
         }
         if self.text("enabled") == "0" {
-            let off = format!("{interface} is not enabled, so SQM sets up nothing of this");
+            let off = format!("{interface} is not enabled: all of this is left out by SQM");
             remarks.push((self.line_of("enabled"), off));
         }
         let deep = "qdisc_really_really_advanced";

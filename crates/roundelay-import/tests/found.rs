@@ -225,7 +225,7 @@ fn loops_end_where_they_say() {
             "4: left out: 1 tc command in a loop without an end",
         ),
         (
-            "i=1; while [ $i -gt 0 ]; do tc qdisc show; i=$((i+1)); done",
+            "i=1; while [ $i -gt 0 ]; do tc qdisc del dev eth9 root; i=$((i+1)); done",
             "4: left out: 1 tc command in a loop of more than 1000 rounds",
         ),
         (

@@ -1,5 +1,7 @@
 //! Words that mean something else than they look like are explained, at their line.
 
+use roundelay_import::{Settings, import};
+
 use crate::scripts::imported;
 
 #[test]
@@ -56,4 +58,20 @@ fn traps_are_explained_at_their_lines() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// Formerly a script that can show its queues was said to lack something.
+#[test]
+fn commands_that_only_list_are_not_left_out() {
+    let script = "case \"$1\" in\n\
+                  status) tc -s qdisc ls dev eth0; tc -s class show dev eth0;;\n\
+                  esac\n\
+                  tc qdisc add dev eth0 root sfq perturb 10\n";
+    let settings = Settings {
+        name: "mine.sh".to_owned(),
+        ..Settings::default()
+    };
+    let imported = import(&settings, script).expect("a tree");
+    assert!(imported.tree.contains("sfq"), "{}", imported.tree);
+    assert!(!imported.tree.contains("reserve"), "{}", imported.tree);
 }

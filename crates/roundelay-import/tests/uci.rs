@@ -145,3 +145,13 @@ fn what_the_file_does_not_tell_is_an_error_with_its_line() {
         assert!(told.contains(said), "{told}");
     }
 }
+
+/// Formerly such a queue was compared as if it were there.
+#[test]
+fn a_queue_that_is_not_enabled_is_a_reserve() {
+    let off = read(&SQM.replace("enabled '1'", "enabled '0'"), None);
+    let reserve =
+        "reserve = [\n    \"line 3: eth1 is not enabled: all of this is left out by SQM\"";
+    assert!(off.tree.contains(reserve), "{}", off.tree);
+    assert!(!read(SQM, None).tree.contains("not enabled"));
+}

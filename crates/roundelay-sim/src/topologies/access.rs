@@ -223,8 +223,20 @@ mod tests {
             };
             let fast = mbit(2000);
             for (access, parameter) in [
-                (Access { down: fast, ..plain.clone() }, "down"),
-                (Access { up: fast, ..plain.clone() }, "up"),
+                (
+                    Access {
+                        down: fast,
+                        ..plain.clone()
+                    },
+                    "down",
+                ),
+                (
+                    Access {
+                        up: fast,
+                        ..plain.clone()
+                    },
+                    "up",
+                ),
             ] {
                 let error = access.build(&queues).unwrap_err();
                 assert_eq!(error.parameter, parameter);

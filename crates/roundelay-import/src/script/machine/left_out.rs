@@ -5,10 +5,15 @@ use super::super::parse::{Simple, Statement};
 use super::super::programs::{is_quiet, is_tc, mentions_tc};
 use super::state::{Assignment, DEEPEST, Machine, RECORD, assignment, decided_at};
 
+/// Words of `tc` with which it changes nothing.
+const LISTING: [&str; 4] = ["ls", "list", "lst", "show"];
+
 /// What statements would have done that we do not run.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) calls: usize,
+    /// Whether some of the calls do more than list.
+    changes: bool,
     /// Whether some of the calls may concern classes.
     classes: bool,
     /// Names that they set, with the value if it needs no expansion.
@@ -26,7 +31,7 @@ impl Machine {
                 self.look(statement, &mut seen, 0);
             }
         }
-        if seen.calls > 0 {
+        if seen.changes {
             self.ran.lost_classes |= seen.classes;
             let calls = seen.calls;
             let s = if calls == 1 { "" } else { "s" };
@@ -81,6 +86,7 @@ impl Machine {
                         let has = |object: &str| simple.words.iter().any(|word| word == object);
                         let is_of_others = has("qdisc") || has("filter");
                         if is_call || is_other {
+                            seen.changes |= !LISTING.into_iter().any(has);
                             seen.calls += 1;
                             seen.classes |= !is_of_others;
                         }
