@@ -766,6 +766,26 @@ pub(crate) fn without_leaving(tests: &[Test]) -> Tests {
     all
 }
 
+/// Whether one of these covers `tests`.
+pub(crate) fn one_covers(alternatives: &[Tests], tests: &Tests) -> bool {
+    for early in alternatives {
+        if covers(early, tests) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a packet can meet one of these and `tests`.
+pub(crate) fn one_overlaps(alternatives: &[Tests], tests: &Tests) -> bool {
+    for early in alternatives {
+        if overlap(early, tests) {
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether some packet can meet both.
 pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
     for one in left {

@@ -151,22 +151,13 @@ impl Marks {
                 continue;
             }
             let table = behind(&call.words, &TABLE).unwrap_or("filter");
-            let is_rule_of = |other: &Marking, chain: Option<&str>| {
-                let words = &other.words;
-                let Some(of) = behind(words, &ADDS) else {
-                    return false;
-                };
-                words[0] == program
-                    && behind(words, &TABLE).unwrap_or("filter") == table
-                    && chain.is_none_or(|chain| of == chain)
-            };
             if call
                 .words
                 .iter()
                 .any(|word| FLUSHES.contains(&word.as_str()))
             {
                 let chain = behind(&call.words, &FLUSHES).filter(|word| !word.starts_with('-'));
-                standing.retain(|other| !is_rule_of(other, chain));
+                standing.retain(|other| !is_rule_of(other, [program, table], chain));
                 continue;
             }
             let Some(chain) = behind(&call.words, &CHANGES) else {
@@ -176,17 +167,22 @@ impl Marks {
             let number = call.words.iter().rposition(|word| word == chain);
             let number = number.and_then(|at| call.words.get(at + 1));
             if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
-                if standing.iter().any(|other| is_rule_of(other, Some(chain))) {
-                    self.lack_number(call.line, &call.words.join(" "));
+                for other in &standing {
+                    if is_rule_of(other, [program, table], Some(chain)) {
+                        self.lack_number(call.line, &call.words.join(" "));
+                        break;
+                    }
                 }
                 continue;
             }
             let gone = specification(&call.words);
-            let is_gone = |other: &&Marking| {
-                is_rule_of(other, Some(chain)) && specification(&other.words) == gone
-            };
-            if let Some(place) = standing.iter().position(is_gone) {
-                standing.remove(place);
+            for (place, other) in standing.iter().enumerate() {
+                if is_rule_of(other, [program, table], Some(chain))
+                    && specification(&other.words) == gone
+                {
+                    standing.remove(place);
+                    break;
+                }
             }
         }
         standing
@@ -205,8 +201,8 @@ impl Marks {
 
     fn lack(&mut self, line: usize, file: &str, hint: &str) {
         let text = format!(
-            "the rules that nft reads from {file} are left out, because the script does not hold them; \
-             {hint}"
+            "the rules that nft reads from {file} are left out, because the script does not hold \
+             them; {hint}"
         );
         self.left_out.push(LeftOut {
             line,
@@ -701,13 +697,11 @@ impl Walk {
                     may_differ = true;
                     break;
                 }
-                let covers = |early: &Tests| filters::covers(early, tests);
-                if early.alternatives.iter().any(covers) {
+                if filters::one_covers(&early.alternatives, tests) {
                     is_marked = early.is_marked;
                     break;
                 }
-                let overlaps = |early: &Tests| filters::overlap(early, tests);
-                may_differ |= early.is_marked && early.alternatives.iter().any(overlaps);
+                may_differ |= early.is_marked && filters::one_overlaps(&early.alternatives, tests);
             }
             if !is_marked {
                 all.push(tests.clone());
@@ -736,8 +730,7 @@ impl Walk {
                 self.compared += rule.alternatives.len() * other.alternatives.len();
                 differs |= self.compared > MOST_COMPARED;
                 for tests in &other.alternatives {
-                    let overlaps = |rule: &Tests| filters::overlap(rule, tests);
-                    differs = differs || rule.alternatives.iter().any(overlaps);
+                    differs = differs || filters::one_overlaps(&rule.alternatives, tests);
                 }
             }
             if differs {
@@ -760,12 +753,17 @@ impl Walk {
 
     /// Whether the rules so far decide about all of these packets, for each of these kinds.
     fn decides(&self, alternatives: &[Tests], kinds: [bool; Sets::KINDS]) -> bool {
-        for (kind, _) in kinds.iter().enumerate().filter(|(_, is_set)| **is_set) {
-            let of_kind = |marked: &&Marked| marked.sets.kind() == kind;
+        for (kind, is_set) in kinds.into_iter().enumerate() {
+            if !is_set {
+                continue;
+            }
             for tests in alternatives {
-                let rules = self.found.iter().filter(of_kind);
-                let mut early = rules.flat_map(|marked| &marked.alternatives);
-                if !early.any(|early| filters::covers(early, tests)) {
+                let mut is_decided = false;
+                for marked in &self.found {
+                    is_decided |= marked.sets.kind() == kind
+                        && filters::one_covers(&marked.alternatives, tests);
+                }
+                if !is_decided {
                     return false;
                 }
             }
@@ -1136,6 +1134,16 @@ const CHANGES: [&str; 4] = ["-D", "--delete", "-R", "--replace"];
 const FLUSHES: [&str; 2] = ["-F", "--flush"];
 const TABLE: [&str; 2] = ["-t", "--table"];
 
+/// Whether a call adds a rule to this table of a program, and to this chain if one is given.
+fn is_rule_of(call: &Marking, [program, table]: [&str; 2], chain: Option<&str>) -> bool {
+    let Some(of) = behind(&call.words, &ADDS) else {
+        return false;
+    };
+    call.words[0] == program
+        && behind(&call.words, &TABLE).unwrap_or("filter") == table
+        && (chain.is_none() || chain == Some(of))
+}
+
 /// A rule of iptables, whatever is done with it.
 fn specification(words: &[String]) -> Vec<&str> {
     let mut all = Vec::new();
@@ -1219,8 +1227,9 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
                 };
                 let names = rest.get(used - 1).copied().unwrap_or_default();
                 let names = interfaces(names)?;
+                let all = names.len();
                 let ours = names.iter().filter(|name| is_device(name, '*', device));
-                let (ours, all) = (ours.count(), names.len());
+                let ours = ours.count();
                 match (of.starts_with('o'), only_others) {
                     (true, false) if ours > 0 => used,
                     (true, true) if ours == 0 => used,

@@ -178,8 +178,11 @@ impl Ruleset {
                 self.remove(table, name, elements);
             }
             ("delete" | "destroy" | "replace", "rule", Some((table, [chain, ..]))) => {
-                let is_in = |rule: &Rule| rule.table == table && rule.chain == *chain;
-                if verb == "replace" || self.rules.iter().any(is_in) {
+                let mut is_one = verb == "replace";
+                for rule in &self.rules {
+                    is_one |= rule.table == table && rule.chain == *chain;
+                }
+                if is_one {
                     let command = format!("{verb} {}", words.join(" "));
                     self.numbered.push((line, command));
                 }

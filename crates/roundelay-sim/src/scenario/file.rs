@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, Duration, Fault, Limit, QueueSpec};
+use roundelay::{ConfigError, Duration, Fault, QueueSpec};
 use roundelay_files::{InWords, Maybe, Reader, some_whole, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use super::entry::{SourceTable, groups};
 use super::estimate::{Estimate, MOST_EVENTS};
 use super::measures::Measures;
 use super::objective::Objective;
-use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
+use super::topology::{ClassTree, LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
 use super::trees::{TreeTable, Trees};
 use super::{Scenario, ScenarioError};
 use crate::files::{Files, ReadCapture, no_captures};
@@ -314,7 +314,7 @@ impl Top {
     }
 
     /// Which disciplines each class's queues have, and which of them are trees.
-    fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Option<Limit>)>) {
+    fn queues(&self) -> (Queues, Vec<ClassTree<'_>>) {
         let QueueTable { core, edge, host } = &self.queue;
         let edge = edge.as_ref().or(core.as_ref());
         let mut queues = Queues::default();
@@ -326,7 +326,11 @@ impl Top {
         ] {
             match ordering {
                 Some(Ordering::Discipline(spec)) => *queues.of_mut(class) = spec.clone(),
-                Some(Ordering::Tree { file, limit }) => trees.push((class, file.as_str(), *limit)),
+                Some(Ordering::Tree { file, limit }) => trees.push(ClassTree {
+                    class,
+                    file,
+                    limit: *limit,
+                }),
                 None => {}
             }
         }

@@ -130,6 +130,13 @@ pub(super) struct PortEntry {
     decision: Option<DecisionCost>,
 }
 
+/// A tree at the links of a class.
+pub(super) struct ClassTree<'a> {
+    pub(super) class: LinkClass,
+    pub(super) file: &'a str,
+    pub(super) limit: Option<Limit>,
+}
+
 /// The tables that describe the network beside `[topology]`.
 pub(super) struct Parts<'a> {
     pub(super) nodes: &'a [NodeEntry],
@@ -137,7 +144,7 @@ pub(super) struct Parts<'a> {
     pub(super) ports: &'a [PortEntry],
     pub(super) queues: &'a Queues,
     /// Link classes whose queues are trees.
-    pub(super) trees: &'a [(LinkClass, &'a str, Option<Limit>)],
+    pub(super) trees: &'a [ClassTree<'a>],
     /// The trees that the scenario itself contains.
     pub(super) written: &'a Trees,
 }
@@ -168,7 +175,7 @@ pub(super) fn topology<'a>(
         Some(table) => from_template(reader, table, parts.queues)?,
         None => written_out(reader, parts, files)?,
     };
-    for (class, file, limit) in parts.trees {
+    for ClassTree { class, file, limit } in parts.trees {
         let tree = parts
             .written
             .find(reader, &format!("queue.{class}"), file, files)?;
