@@ -107,7 +107,7 @@ def test_pandas_polars_and_duckdb_read_a_result_as_it_is(result):
     duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     flows = result.flows
     frame = polars.DataFrame(result)
-    assert frame.shape == (len(flows), len(flows.column_names)) == (216, 36)
+    assert frame.shape == (len(flows), len(flows.column_names)) == (216, 37)
     assert frame["delay_p99"].to_list() == flows["delay_p99"]
     assert result.to_pandas()["bytes"].to_list() == flows["bytes"]
     assert pandas.DataFrame(flows.to_dict())["spec"].unique().tolist() == QUEUES
