@@ -549,7 +549,7 @@ fn both_directions_get_an_answer_with_intervals() {
         "calls",
         "DNS",
         "least share",
-        "Jain mean",
+        "Jain",
         "99th percentile",
     ] {
         assert!(text.contains(heading), "{heading}: {text}");

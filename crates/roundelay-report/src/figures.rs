@@ -124,6 +124,15 @@ impl Label {
         first.to_uppercase() + rest
     }
 
+    /// The same below a heading, which may name the group already.
+    pub(crate) fn title_below(&self, heading: &str) -> String {
+        if !self.group.is_empty() && heading.to_lowercase().starts_with(self.group) {
+            self.head.to_owned()
+        } else {
+            self.title()
+        }
+    }
+
     /// In a sentence: `p99 delay`.
     pub(crate) fn words(&self) -> String {
         format!("{} {}", self.head, self.group)

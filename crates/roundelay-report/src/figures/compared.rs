@@ -143,7 +143,7 @@ pub(crate) const LONGEST: Figure<KindOutcome> = figure(
 /// How fairly a discipline shares, and what a flow costs.
 pub(crate) const FAIRNESS: &[Figure<DisciplineResult>] = &[
     figure(
-        label("jain", Index, "Jain mean")
+        label("jain", Index, "Jain")
             .about("Jain’s fairness index, mean over windows: 1 is perfectly fair")
             .more(),
         |result| Some(result.jain?.mean),
@@ -173,12 +173,12 @@ pub(crate) const FAIRNESS: &[Figure<DisciplineResult>] = &[
         |result| Some(result.hosts?.least_share),
     ),
     figure(
-        label("lag", Bytes, "lag behind GPS")
+        label("lag", Bytes, "GPS lag")
             .about("Largest of the flows’ lags behind an ideal fluid server"),
         |result| Some(result.worst_lag),
     ),
     figure(
-        label("bytes_per_flow", Count, "bytes/flow")
+        label("bytes_per_flow", Count, "B/flow")
             .about("Bytes of state for each flow")
             .spare(1),
         |result| Some(result.bytes_per_flow as f64),

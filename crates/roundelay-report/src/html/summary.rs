@@ -32,9 +32,9 @@ impl Column {
         Self::Figure(named(figures, name))
     }
 
-    fn head(self) -> String {
+    fn head_below(self, heading: &str) -> String {
         match self {
-            Self::Figure(figure) => figure.label.title(),
+            Self::Figure(figure) => figure.label.title_below(heading),
             Self::Kind(kind) => short_name(kind).to_owned(),
             Self::Bounds => "Bounds".to_owned(),
             Self::Cost => "ns/packet".to_owned(),
@@ -76,12 +76,13 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
             kinds.push(Column::Kind(outcome.kind));
         }
     }
-    let fairness = match comparison.hosts {
-        Some(_) => ["jain", "jain_hosts"],
+    let mut fairness = vec![Column::named(FAIRNESS, "jain")];
+    let mut hosts = Vec::new();
+    match comparison.hosts {
+        Some(_) => hosts.push(Column::named(FAIRNESS, "jain_hosts")),
         // Lags are about flows.
-        None => ["jain", "lag"],
-    };
-    let mut fairness = fairness.map(|name| Column::named(FAIRNESS, name)).to_vec();
+        None => fairness.push(Column::named(FAIRNESS, "lag")),
+    }
     fairness.push(Column::Bounds);
     let service = ["throughput", "loss", "filtered", "part_marked", "reordered"];
     let delays = ["p99", "max"];
@@ -95,12 +96,16 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
             columns: kinds,
         },
         Group {
-            head: "All flows",
+            head: "Delay, all flows",
             columns: delays.map(|name| Column::named(SERVICE, name)).to_vec(),
         },
         Group {
             head: "Fairness",
             columns: fairness,
+        },
+        Group {
+            head: "Hosts",
+            columns: hosts,
         },
         Group {
             head: "Cost",
@@ -162,7 +167,7 @@ fn head(groups: &[Group]) -> String {
             format!("<th colspan=\"{span}\" scope=\"colgroup\">{head}</th>")
         };
         for column in columns {
-            names += &heading(&column.head(), column.about());
+            names += &heading(&column.head_below(head), column.about());
         }
     }
     format!(

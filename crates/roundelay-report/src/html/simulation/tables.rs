@@ -71,6 +71,13 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     if groups.is_empty() {
         return String::new();
     }
+    // One column more would be cut on a usual screen.
+    let mut transfers = Vec::new();
+    for figure in TRANSFER {
+        if figure.label.name != "completion_p90" {
+            transfers.push(figure);
+        }
+    }
     format!(
         "\n<section aria-labelledby=\"transfers-title\">\n  <h2 \
          id=\"transfers-title\">Transfers</h2>\n  \
@@ -78,7 +85,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
          aria-labelledby=\"transfers-title\">\n{}\n  </div>\n  \
          <h3 id=\"sizes-title\">By size</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" \
          role=\"region\" aria-labelledby=\"sizes-title\">\n{}\n  </div>\n</section>\n",
-        table("transfers", "Source", &groups, TRANSFER, nothing),
+        table("transfers", "Source", &groups, transfers, nothing),
         sizes(&groups)
     )
 }
@@ -225,6 +232,17 @@ pub(super) fn flows_about(simulated: &Simulated) -> String {
     of + &others
 }
 
+/// Figures of replicas: as many as fit.
+const OF_REPLICAS: [&str; 7] = [
+    "throughput",
+    "loss",
+    "delay_mean",
+    "delay_p99",
+    "completion_mean",
+    "completion_p99",
+    "goodput",
+];
+
 /// A row for each replica: all sources together, the last group.
 fn replica(results: &Results) -> Row<'_, GroupResult> {
     Row {
@@ -241,7 +259,14 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
         return String::new();
     }
     let rows: Vec<_> = simulated.replicas.iter().map(replica).collect();
-    let figures = SOURCE.iter().chain(TRANSFER);
+    let mut figures = Vec::new();
+    for list in [SOURCE, TRANSFER] {
+        for figure in list {
+            if OF_REPLICAS.contains(&figure.label.name) {
+                figures.push(figure);
+            }
+        }
+    }
     format!(
         "\n<section aria-labelledby=\"replicas-title\">\n  <h2 \
          id=\"replicas-title\">Replicas</h2>\n  \
