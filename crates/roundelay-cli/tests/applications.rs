@@ -550,6 +550,7 @@ fn both_directions_get_an_answer_with_intervals() {
         "DNS",
         "least share",
         "Jain",
+        "GPS lag",
         "99th percentile",
     ] {
         assert!(text.contains(heading), "{heading}: {text}");

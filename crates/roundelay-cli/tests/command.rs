@@ -1205,7 +1205,7 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
     );
     let wide = with(&["--wide"]);
     assert!(
-        wide.contains("Jain") && wide.contains("p99.9") && !wide.contains("Left out"),
+        wide.contains("GPS lag") && wide.contains("p99.9") && !wide.contains("Left out"),
         "{wide}"
     );
 }

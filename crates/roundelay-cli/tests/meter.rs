@@ -229,8 +229,8 @@ fn means_by_bytes_are_told() {
     assert!(table.contains("by bytes"), "{table}");
     let page = fs::read_to_string(page).unwrap();
     for piece in [
-        ">Completion time, by bytes<",
-        ">Round trip, by bytes<",
+        "colspan=\"6\" scope=\"colgroup\">Completion time<",
+        "colspan=\"3\" scope=\"colgroup\">Round trip<",
         "all, up to 1.46 KB",
         "all, larger",
         "id=\"completion\"",

@@ -28,7 +28,14 @@ sizes = [1460, 100000]
 kind = "cbr"
 from = "s0"
 to = "r0"
-rate = "3mbit"
+rate = "1500kbit"
+count = 2
+[[source]]
+kind = "cbr"
+from = "s0"
+to = "r0"
+rate = "100kbit"
+stop = "1s"
 [[source]]
 kind = "tcp"
 from = "s1..2"
@@ -292,7 +299,35 @@ fn all_that_is_written_stands_on_the_page() {
             .collect();
         assert!(old.is_empty(), "{heading}: {old:?} are not written");
     }
-    // The figures' own headings are tested beside them.
+    // The page has the figures' own headings: `figures::tests` of the report.
+    for heading in [
+        "flows",
+        "throughput",
+        "loss",
+        "mean",
+        "p99",
+        "max",
+        "Jain",
+        "complete",
+        "incomplete",
+        "goodput",
+        "by bytes",
+        "sent again",
+        "timeouts",
+        "Jain of ratios",
+        "ratio",
+        "reordered",
+        "round trip",
+        "startup",
+        "starved",
+        "B-WFI",
+        "T-WFI",
+        "number",
+        "utilisation",
+        "busiest",
+    ] {
+        assert!(table.contains(heading), "no {heading} in\n{table}");
+    }
     let terms = [
         "packet-hops",
         "sources",

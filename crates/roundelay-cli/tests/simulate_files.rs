@@ -877,7 +877,7 @@ fn a_page_of_replicas_has_intervals_and_a_row_each() {
     assert!(!page.contains("p99 <"), "two columns that look alike");
     for piece in [
         "id=\"replicas\"",
-        "Completion time, p99<",
+        "colspan=\"2\" scope=\"colgroup\">Completion time<",
         "seed 5<",
         "seed 7<",
         " ±",

@@ -113,24 +113,18 @@ impl Label {
         self
     }
 
-    /// Group and heading: `Delay, p99`.
-    pub(crate) fn title(&self) -> String {
-        let title = if self.group.is_empty() {
-            self.head.to_owned()
+    /// Heading on a page, where that of the group stands above.
+    pub(crate) fn heading(&self) -> String {
+        if self.group.is_empty() {
+            capitalised(self.head)
         } else {
-            format!("{}, {}", self.group, self.head)
-        };
-        let (first, rest) = title.split_at(1);
-        first.to_uppercase() + rest
+            self.head.to_owned()
+        }
     }
 
-    /// The same below a heading, which may name the group already.
-    pub(crate) fn title_below(&self, heading: &str) -> String {
-        if !self.group.is_empty() && heading.to_lowercase().starts_with(self.group) {
-            self.head.to_owned()
-        } else {
-            self.title()
-        }
+    /// Empty for a figure of its own.
+    pub(crate) fn group_heading(&self) -> String {
+        capitalised(self.group)
     }
 
     /// In a sentence: `p99 delay`.
@@ -174,6 +168,13 @@ impl Label {
             Some(value) => self.unit.text(value),
             None => "–".to_owned(),
         }
+    }
+}
+
+fn capitalised(words: &str) -> String {
+    match words.split_at_checked(1) {
+        Some((first, rest)) => first.to_uppercase() + rest,
+        None => String::new(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Simulation report: terminal tables and JSON.
 
 use roundelay::DropReason;
-use roundelay_sim::scenario::{ClassResult, LinkResult, Measures, Results, Scenario};
+use roundelay_sim::scenario::{
+    ClassResult, Fates, FlowResult, GroupResult, LinkResult, Measures, Results, Scenario,
+};
 use roundelay_sim::{LinkClass, NodeId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -101,10 +103,7 @@ impl Simulated {
         let groups = &self.summary.groups;
         let mut reasons = Vec::new();
         for group in 0..groups.len() {
-            let gone = self
-                .replicas
-                .iter()
-                .map(|results| results.groups[group].packets);
+            let gone = self.replicas.iter().map(|results| &results.groups[group]);
             reasons.push(Gone::mean(gone.map(Gone::from)).into());
         }
         let mut names = Vec::new();
@@ -139,7 +138,7 @@ impl Simulated {
         let mut all = Vec::new();
         for (number, class) in classes.iter().enumerate() {
             let gone = self.replicas.iter().map(|results| &results.classes[number]);
-            reasons.push(Gone::mean(gone.map(Gone::of)).into());
+            reasons.push(Gone::mean(gone.map(Gone::from)).into());
             names.push(class.class);
             all.push(&class.means);
         }
@@ -207,8 +206,8 @@ pub(crate) struct Gone([u64; 6]);
 /// Names for the numbers in [`Gone`].
 const REASONS: [&str; 6] = ["full", "pushed", "early", "refused", "lost", "edge"];
 
-impl From<roundelay_sim::scenario::Fates> for Gone {
-    fn from(fates: roundelay_sim::scenario::Fates) -> Self {
+impl From<&Fates> for Gone {
+    fn from(fates: &Fates) -> Self {
         Self([
             fates.full,
             fates.pushed_out,
@@ -220,15 +219,31 @@ impl From<roundelay_sim::scenario::Fates> for Gone {
     }
 }
 
-impl Gone {
-    pub(crate) const fn of(class: &ClassResult) -> Self {
+impl From<&GroupResult> for Gone {
+    fn from(group: &GroupResult) -> Self {
+        Self::from(&group.packets)
+    }
+}
+
+impl From<&FlowResult> for Gone {
+    fn from(flow: &FlowResult) -> Self {
+        Self::from(&flow.packets)
+    }
+}
+
+impl From<&ClassResult> for Gone {
+    fn from(class: &ClassResult) -> Self {
         Self::at_queues(class.dropped, class.lost)
     }
+}
 
-    pub(crate) const fn of_link(link: &LinkResult) -> Self {
+impl From<&LinkResult> for Gone {
+    fn from(link: &LinkResult) -> Self {
         Self::at_queues(link.dropped, link.lost)
     }
+}
 
+impl Gone {
     const fn at_queues(dropped: [u64; DropReason::ALL.len()], lost: u64) -> Self {
         let [full, pushed_out, early, refused, _filtered] = dropped;
         Self([full, pushed_out, early, refused, lost, 0])

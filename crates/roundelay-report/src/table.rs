@@ -245,27 +245,17 @@ fn kinds(all: &Rows<'_>) -> Vec<Column> {
         let group = short_name(outcome.kind);
         let has_transfers = has_transfers(all.results, index);
         let is_bulk = outcome.kind == Kind::Bulk;
+        // The verdict quotes p99: it gives way last. Where transfers became complete, their time says
+        // more than the packets'.
+        let p99 = if has_transfers { 3 } else { 1 };
+        let done = if is_bulk { 2 } else { 1 };
         for Figure { label, of } in KIND {
-            // The verdict quotes p99: it gives way last. Where transfers became complete, their
-            // time says more than the packets'.
             let spare = match label.name {
                 "least_share" if is_bulk => 0,
                 "throughput" if is_bulk && outcome.served.is_some() => 4,
-                "p99" if !is_bulk => {
-                    if has_transfers {
-                        3
-                    } else {
-                        1
-                    }
-                }
+                "p99" if !is_bulk => p99,
                 "loss" if !is_bulk => 11,
-                "done_mean" if has_transfers => {
-                    if is_bulk {
-                        2
-                    } else {
-                        1
-                    }
-                }
+                "done_mean" if has_transfers => done,
                 "done_p99" if has_transfers => 10,
                 _ => continue,
             };

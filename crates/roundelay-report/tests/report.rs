@@ -305,7 +305,7 @@ fn a_screen_has_forty_lines() {
     assert!(lines(&screen) <= SCREEN + commands, "{screen}");
     assert!(
         screen.contains("Hidden because they are longer than a screen: flows. Use --wide.")
-            && screen.contains("Jain"),
+            && screen.contains("GPS lag"),
         "{screen}"
     );
     let short = table_within(&advised, style, 24);

@@ -32,9 +32,9 @@ impl Column {
         Self::Figure(named(figures, name))
     }
 
-    fn head_below(self, heading: &str) -> String {
+    fn head(self) -> String {
         match self {
-            Self::Figure(figure) => figure.label.title_below(heading),
+            Self::Figure(figure) => figure.label.heading(),
             Self::Kind(kind) => short_name(kind).to_owned(),
             Self::Bounds => "Bounds".to_owned(),
             Self::Cost => "ns/packet".to_owned(),
@@ -160,20 +160,24 @@ fn head(groups: &[Group]) -> String {
     let mut above = String::new();
     let mut names = String::new();
     for Group { head, columns } in groups {
-        let span = columns.len();
-        above += &if head.is_empty() {
-            format!("<td colspan=\"{span}\"></td>")
-        } else {
-            format!("<th colspan=\"{span}\" scope=\"colgroup\">{head}</th>")
-        };
+        above += &heading_above(head, columns.len());
         for column in columns {
-            names += &heading(&column.head_below(head), column.about());
+            names += &heading(&column.head(), column.about());
         }
     }
     format!(
         "<tr class=\"groups\"><td></td>{above}</tr>\n<tr>{}{names}</tr>\n",
         heading("Discipline", "As the user would write it")
     )
+}
+
+/// What so many headings have in common. Nothing stands above others.
+pub(super) fn heading_above(head: &str, span: usize) -> String {
+    if head.is_empty() {
+        return format!("<td colspan=\"{span}\"></td>");
+    }
+    let head = escape(head);
+    format!("<th colspan=\"{span}\" scope=\"colgroup\">{head}</th>")
 }
 
 /// A heading that sorts the table.

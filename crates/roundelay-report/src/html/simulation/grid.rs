@@ -1,8 +1,8 @@
 //! HTML tables with figures, each a mean over replicas.
 
-use crate::figures::{Figure, interval, interval_text};
+use crate::figures::{Figure, Label, interval, interval_text};
 use crate::html::escape;
-use crate::html::summary::heading;
+use crate::html::summary::{heading, heading_above};
 
 /// A line below in small letters, if there is any.
 pub(super) fn small(line: &str) -> String {
@@ -35,7 +35,7 @@ pub(super) fn table<R>(
     figures: impl IntoIterator<Item = &'static Figure<R>>,
     below: fn(&Figure<R>, &[&R]) -> String,
 ) -> String {
-    let mut heads = String::new();
+    let mut labels: Vec<&Label> = Vec::new();
     let mut lines = Vec::new();
     for row in rows {
         lines.push(start(row));
@@ -48,17 +48,38 @@ pub(super) fn table<R>(
         {
             continue;
         }
-        heads += &heading(&figure.label.title(), figure.label.about);
+        labels.push(&figure.label);
         for (row, line) in rows.iter().zip(&mut lines) {
             *line += &cell(figure, &row.replicas, &below(figure, &row.replicas));
         }
     }
     format!(
-        "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n\
-         {}</tr>\n</tbody>\n</table>",
-        heading(what, ""),
+        "<table id=\"{id}\" class=\"sortable\">\n<thead>\n{}</thead>\n<tbody>\n{}</tr>\n\
+         </tbody>\n</table>",
+        heads(what, &labels),
         lines.join("</tr>\n")
     )
+}
+
+/// Headings, below those of their groups if there are any.
+fn heads(what: &str, labels: &[&Label]) -> String {
+    let mut above = String::new();
+    let mut has_groups = false;
+    let mut names = String::new();
+    for alike in labels.chunk_by(|one, next| one.group_heading() == next.group_heading()) {
+        let group = alike[0].group_heading();
+        above += &heading_above(&group, alike.len());
+        has_groups |= !group.is_empty();
+        for label in alike {
+            names += &heading(&label.heading(), label.about);
+        }
+    }
+    let names = format!("<tr>{}{names}</tr>\n", heading(what, ""));
+    if has_groups {
+        format!("<tr class=\"groups\"><td></td>{above}</tr>\n{names}")
+    } else {
+        names
+    }
 }
 
 /// A row's beginning, with its name.

@@ -164,7 +164,6 @@ source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '6
         let page = page("meter = { flows = true, wfi = true }");
         for head in [
             "Jain",
-            "Ratio, mean",
             "Reordered",
             "Starved",
             "B-WFI",
@@ -177,6 +176,7 @@ source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '6
                 "{head}: {page}"
             );
         }
+        assert!(page.contains("colspan=\"2\" scope=\"colgroup\">Ratio<"));
         assert_eq!(page.matches("steady, rank ").count(), 3);
         let number = |id: &str| -> f64 {
             let table = page.split(&format!("<table id=\"{id}\"")).nth(1).unwrap();

@@ -6,7 +6,7 @@ use roundelay_sim::link_name;
 use roundelay_sim::scenario::{FlowResult, GroupResult, LinkResult, Results, SizeResult};
 
 use super::grid::{Row, nothing, table};
-use crate::figures::{CLASS, FLOW, LINK, SIZE, SOURCE, TRANSFER};
+use crate::figures::{CLASS, FLOW, Figure, LINK, SIZE, SOURCE, TRANSFER};
 use crate::simulation::{Gone, Simulated};
 use crate::units::{bytes, count};
 
@@ -49,15 +49,21 @@ pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
     rows
 }
 
+/// Below a loss: why packets are gone.
+fn reasons<R>(figure: &Figure<R>, replicas: &[&R]) -> String
+where
+    for<'a> Gone: From<&'a R>,
+{
+    if figure.label.name == "loss" {
+        Gone::mean(replicas.iter().copied().map(Gone::from))
+    } else {
+        String::new()
+    }
+}
+
 pub(super) fn sources(simulated: &Simulated) -> String {
     let rows = groups(simulated);
-    table("sources", "Source", &rows, SOURCE, |figure, groups| {
-        if figure.label.name == "loss" {
-            Gone::mean(groups.iter().map(|group| group.packets.into()))
-        } else {
-            String::new()
-        }
-    })
+    table("sources", "Source", &rows, SOURCE, reasons)
 }
 
 /// The section on transfers, if there are any.
@@ -71,13 +77,6 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     if groups.is_empty() {
         return String::new();
     }
-    // One column more would be cut on a usual screen.
-    let mut transfers = Vec::new();
-    for figure in TRANSFER {
-        if figure.label.name != "completion_p90" {
-            transfers.push(figure);
-        }
-    }
     format!(
         "\n<section aria-labelledby=\"transfers-title\">\n  <h2 \
          id=\"transfers-title\">Transfers</h2>\n  \
@@ -85,7 +84,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
          aria-labelledby=\"transfers-title\">\n{}\n  </div>\n  \
          <h3 id=\"sizes-title\">By size</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" \
          role=\"region\" aria-labelledby=\"sizes-title\">\n{}\n  </div>\n</section>\n",
-        table("transfers", "Source", &groups, transfers, nothing),
+        table("transfers", "Source", &groups, TRANSFER, nothing),
         sizes(&groups)
     )
 }
@@ -128,8 +127,7 @@ pub(super) fn classes(simulated: &Simulated) -> String {
     table("classes", "Class", &rows, CLASS, |figure, classes| {
         match (figure.label.name, classes) {
             ("busiest", [first, ..]) => first.busiest_link.clone(),
-            ("loss", _) => Gone::mean(classes.iter().map(|class| Gone::of(class))),
-            _ => String::new(),
+            _ => reasons(figure, classes),
         }
     })
 }
@@ -155,13 +153,7 @@ pub(super) fn links(simulated: &Simulated) -> String {
         other.total_cmp(&one)
     });
     rows.truncate(MOST_ROWS);
-    table("links", "Link", &rows, LINK, |figure, links| {
-        if figure.label.name == "loss" {
-            Gone::mean(links.iter().map(|link| Gone::of_link(link)))
-        } else {
-            String::new()
-        }
-    })
+    table("links", "Link", &rows, LINK, reasons)
 }
 
 pub(super) fn links_about(simulated: &Simulated) -> String {
@@ -202,13 +194,7 @@ pub(super) fn flows(simulated: &Simulated) -> String {
     if let Some(first) = simulated.replicas.first() {
         rows.extend(first.flows.iter().take(MOST_ROWS).map(flow));
     }
-    table("flows", "Flow", &rows, FLOW, |figure, flows| {
-        if figure.label.name == "loss" {
-            Gone::mean(flows.iter().map(|flow| flow.packets.into()))
-        } else {
-            String::new()
-        }
-    })
+    table("flows", "Flow", &rows, FLOW, reasons)
 }
 
 pub(super) fn flows_about(simulated: &Simulated) -> String {
