@@ -173,8 +173,21 @@ impl<'a> Case<'a> {
     }
 
     /// Linux's other disciplines that do about as little harm as the best one and divide the link
-    /// as well.
+    /// as well, with every seed.
     pub(crate) fn peers(&self, best: usize) -> Option<Reason> {
+        let mut near = self.near(best);
+        for other in &self.comparison.other_seeds {
+            let other = Case::new(self.comparison, &other.disciplines, self.standings);
+            let still_near = other.near(best);
+            near.retain(|index| still_near.contains(index));
+        }
+        let told = self.total_told(best, *near.first()?);
+        let specs = near.into_iter().map(|index| self.spec(index)).collect();
+        Some(Reason::Peers { specs, told })
+    }
+
+    /// The same with one seed.
+    fn near(&self, best: usize) -> Vec<usize> {
         let most = self.least_regret() * NOTABLE;
         let mut near = Vec::new();
         for index in self.fit.iter().copied() {
@@ -184,9 +197,7 @@ impl<'a> Case<'a> {
                 near.push(index);
             }
         }
-        let told = self.total_told(best, *near.first()?);
-        let specs = near.into_iter().map(|index| self.spec(index)).collect();
-        Some(Reason::Peers { specs, told })
+        near
     }
 
     /// The delay of all packets together, under the best discipline and under another, if this told
@@ -261,7 +272,7 @@ fn notably(a: f64, b: f64) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use roundelay_trace::Kind;
+    use roundelay_trace::{Kind, OtherSeed};
 
     use super::*;
     use crate::sample::{HARM, STANDING, comparison};
@@ -419,5 +430,25 @@ mod tests {
         let equal = || [harm(1.0, 0.0), harm(1.0, 0.0), harm(1.0, 0.0)];
         assert_eq!(of(equal(), all), ["qfq", "sfq"]);
         assert_eq!(of(equal(), [true, false, false]), [""; 0]);
+    }
+
+    /// Regression: an sfq whose calls waited for 5.66 s with the third seed was "about as good".
+    #[test]
+    fn peers_are_as_good_with_every_seed() {
+        let mut comparison = comparison(&["drr", "sfq"]);
+        let mut third = OtherSeed {
+            seed: 3,
+            disciplines: comparison.disciplines.clone(),
+            reads_seed: vec![false, true],
+        };
+        let peers = |comparison: &Comparison| {
+            Case::new(comparison, &comparison.disciplines, &[STANDING; 2]).peers(0)
+        };
+        comparison.other_seeds = vec![third.clone()];
+        assert!(peers(&comparison).is_some());
+        let call = &mut third.disciplines[1].kinds[0];
+        (call.p99, call.worst_p99) = (Some(5.66), Some(5.66));
+        comparison.other_seeds = vec![third];
+        assert!(peers(&comparison).is_none());
     }
 }

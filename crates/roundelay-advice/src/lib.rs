@@ -50,8 +50,9 @@ pub struct Advice {
 /// The recommendation.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// Index into [`Comparison::disciplines`].
-    pub best: usize,
+    /// Index into [`Comparison::disciplines`]. None if none is named: the packets are not one link's,
+    /// or the one that serves them best carries more than others.
+    pub best: Option<usize>,
     /// A warning, told before all else. None if the replay has one direction of one link.
     pub reserve: Option<Reserve>,
     /// The direction that was not chosen, if the capture has one.
@@ -108,12 +109,19 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         Some(reserve) => reserve.is_question,
         None => false,
     };
+    let mut slower = shapers::slower_than_others(comparison, options);
+    let spec = &comparison.disciplines[choice.best].spec;
+    let is_slower = slower.iter().any(|(name, _)| name == spec);
+    let has_handicap = !slower.is_empty() && !is_slower && !choice.is_indifferent;
     // The packets are not one link's, or their times are not real, so the figures decide nothing.
     if is_question {
         reasons.clear();
+    } else if has_handicap {
+        reasons = vec![Reason::Handicap(std::mem::take(&mut slower))];
     }
+    let is_named = !is_question && !has_handicap;
     // If the discipline does not matter, commands would only replace a queue that works as well.
-    if is_question || choice.is_indifferent {
+    if !is_named || choice.is_indifferent {
         commands[choice.best] = Ok(Vec::new());
     }
     let commands = commands.swap_remove(choice.best).unwrap_or_else(|why| {
@@ -123,14 +131,14 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     });
     Advice {
         verdict: Verdict {
-            best: choice.best,
+            best: is_named.then_some(choice.best),
             reserve,
             other: other_way(comparison),
             reasons,
             with_other_seeds,
             commands: tc::with_size_table(commands, options.link),
         },
-        notes: notes::of(comparison, options, &standings),
+        notes: notes::of(comparison, options, &standings, slower),
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use roundelay::schedulers::AnyDiscipline;
+use roundelay::schedulers::{AnyDiscipline, cake};
 use roundelay::{Duration, Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{
-    Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Observed, Options, OtherFlows, PlateauRate,
-    SetForward, Silence, TreeFile, Tunnel,
+    Chosen, Comparison, FlowBy, IdleLeaves, InterfaceLoad, Kind, Observed, Options, OtherFlows,
+    PlateauRate, SetForward, Silence, TreeFile, Tunnel,
 };
 
-use crate::shapers::slower_than_others;
 use crate::standing::{Obstacle, Standing};
 use crate::tc::FULL_PACKET;
 
@@ -129,7 +128,7 @@ pub enum Note {
         /// The tree.
         tree: String,
         /// The leaves.
-        leaves: Vec<String>,
+        idle: IdleLeaves,
     },
     /// A discipline that should keep order reordered packets of this many flows.
     Reordered {
@@ -222,8 +221,14 @@ pub enum Oddity {
     SkippedBlocks,
 }
 
-/// All notes on a comparison, in the order of telling.
-pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standing]) -> Vec<Note> {
+/// All notes on a comparison, in the order of telling. `slower` are disciplines that shape to less
+/// than others, if the verdict does not say so.
+pub(crate) fn of(
+    comparison: &Comparison,
+    options: &Options,
+    standings: &[Standing],
+    slower: Vec<(String, Rate)>,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(chosen(comparison));
     notes.extend(part(comparison, options));
@@ -245,9 +250,8 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
     notes.extend(uncertain_costs(comparison));
-    let shaped = slower_than_others(comparison, options);
-    if !shaped.is_empty() {
-        notes.push(Note::ShapesToLess(shaped));
+    if !slower.is_empty() {
+        notes.push(Note::ShapesToLess(slower));
     }
     if let Some(reaction) = &comparison.reaction {
         notes.extend(of_reaction(reaction));
@@ -558,11 +562,7 @@ fn uncertain_costs(comparison: &Comparison) -> Option<Note> {
 /// Options of cake that do not do what they seem to, on this link or in this replay.
 fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
     let mut notes = Vec::new();
-    for (spec, result) in options.specs.iter().zip(&comparison.disciplines) {
-        let AnyDiscipline::Cake(cake) = &spec.discipline else {
-            continue;
-        };
-        let name = result.spec.clone();
+    for Named { name, cake } in cakes(comparison, options) {
         if let Some(bandwidth) = cake.bandwidth
             && bandwidth > options.rate
         {
@@ -581,6 +581,36 @@ fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// A cake, and what it is called.
+struct Named<'a> {
+    name: String,
+    cake: &'a cake::Config,
+}
+
+/// The compared cakes, then those in trees: one of each kind.
+fn cakes<'a>(comparison: &Comparison, options: &'a Options) -> Vec<Named<'a>> {
+    let mut cakes: Vec<Named<'a>> = Vec::new();
+    let written = options.specs.len();
+    for (spec, result) in options.specs.iter().zip(&comparison.disciplines) {
+        if let AnyDiscipline::Cake(cake) = &spec.discipline {
+            let name = result.spec.clone();
+            cakes.push(Named { name, cake });
+        }
+    }
+    for (tree, result) in options.trees.iter().zip(&comparison.disciplines[written..]) {
+        let first = cakes.len();
+        for leaf in tree.leaves() {
+            if let AnyDiscipline::Cake(cake) = &leaf.discipline
+                && !cakes[first..].iter().any(|known| known.cake == cake)
+            {
+                let name = format!("{} in {}", leaf.discipline, result.spec);
+                cakes.push(Named { name, cake });
+            }
+        }
+    }
+    cakes
 }
 
 /// Disciplines that order by a field which no packet carries, so that their order means nothing.
@@ -622,11 +652,11 @@ fn reserves(options: &Options) -> Vec<Note> {
 
 fn idle_leaves(comparison: &Comparison, options: &Options) -> Vec<Note> {
     let mut notes = Vec::new();
-    for (tree, leaves) in options.trees.iter().zip(&comparison.observed.idle_leaves) {
-        if !leaves.is_empty() {
+    for (tree, idle) in options.trees.iter().zip(&comparison.observed.idle_leaves) {
+        if !idle.leaves.is_empty() {
             notes.push(Note::IdleLeaves {
                 tree: tree.name().to_owned(),
-                leaves: leaves.clone(),
+                idle: idle.clone(),
             });
         }
     }
@@ -657,6 +687,7 @@ mod tests {
 
     use super::*;
     use crate::sample::{capture, comparison, options};
+    use crate::shapers::slower_than_others;
 
     /// Regression: "4 of these packets are encrypted" meant the packets without ports.
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Duration, QueueSpec};
+use roundelay::{Duration, QueueSpec, Rate};
 use roundelay_trace::{Comparison, Kind, KindOutcome, OppositeLoad, Options, Outcome};
 
 use crate::notes::{all_specs, plateau};
@@ -83,6 +83,8 @@ pub enum Reason {
         /// The host that gets this part.
         host: String,
     },
+    /// The best discipline carries more than others, which shape to less: its lead may be that alone.
+    Handicap(Vec<(String, Rate)>),
     /// The worst discipline takes its fair share from a bulk flow.
     HurtsBulk {
         /// The worst discipline.

@@ -27,6 +27,8 @@ use report::{Direction, Report, Row, knee};
 const PARTS: [f64; 11] = [1.0, 0.98, 0.95, 0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5];
 /// The same of the mean, where the rate changes all the time.
 const PARTS_OF_MEAN: [f64; 9] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2];
+/// Seeds of a line whose rate changes, at the least: of one trace the rate to set is chance.
+const TRACES: u64 = 3;
 /// A shaper helps little if a ping at the rate to set still takes this part of one without a shaper.
 const HELPS_LITTLE: f64 = 0.5;
 
@@ -63,25 +65,30 @@ fn report(arguments: &Advise) -> Result<Report, Failure> {
             trials.push(trial(&access, way, part, arguments)?);
         }
     }
-    let rows = rows(&trials, arguments)?;
+    let found = rows(&trials, arguments)?;
     let mut ways = Vec::new();
     let mut chosen = Vec::new();
     for way in Way::BOTH {
         let mut of_way = Vec::new();
-        for (trial, row) in trials.iter().zip(&rows) {
+        for (trial, seeds) in trials.iter().zip(&found) {
             if trial.way == way {
-                of_way.push(row.clone());
+                of_way.push(seeds);
             }
         }
         let line = access.rate(way).bits_per_second();
-        let knee = knee(&of_way, line).and_then(Rate::from_bits_per_second);
-        let knee = knee.ok_or_else(|| Failure::run(no_ping(way)))?;
-        chosen.push(knee);
+        let mut rows = Vec::new();
+        for seeds in &of_way {
+            rows.push(mean(seeds));
+        }
+        let knee_of_mean = knee(&rows, line).and_then(Rate::from_bits_per_second);
+        let knee_of_mean = knee_of_mean.ok_or_else(|| Failure::run(no_ping(way)))?;
+        chosen.push(knee_of_mean);
         ways.push(Direction {
             way: way.name(),
             line,
-            knee: knee.bits_per_second(),
-            rows: of_way,
+            knee: knee_of_mean.bits_per_second(),
+            knees: knees(&of_way, line),
+            rows,
         });
     }
     let notes = notes(&access, &ways);
@@ -89,11 +96,25 @@ fn report(arguments: &Advise) -> Result<Report, Failure> {
     Ok(Report {
         version: env!("CARGO_PKG_VERSION"),
         link: access.line.name(),
+        varies: access.line.varies(),
         script: script::commands(&arguments.dev, [down, up], access.line),
         sqm: script::sqm(&arguments.dev, [down, up], access.line),
         ways,
         notes,
     })
+}
+
+/// The rate to set by each seed alone. Rows come by trial, then by seed.
+fn knees(trials: &[&Vec<Row>], line: u64) -> Vec<u64> {
+    let mut knees = Vec::new();
+    for seed in 0..trials[0].len() {
+        let mut rows = Vec::new();
+        for seeds in trials {
+            rows.push(seeds[seed].clone());
+        }
+        knees.extend(knee(&rows, line));
+    }
+    knees
 }
 
 fn no_ping(way: Way) -> String {
@@ -129,13 +150,14 @@ fn trial(
     })
 }
 
-/// Runs all trials with all seeds, and returns a row for each trial: the means over its seeds.
-fn rows(trials: &[Trial], arguments: &Advise) -> Result<Vec<Row>, Failure> {
+/// Runs all trials with all seeds, and returns a row for each seed of each trial.
+fn rows(trials: &[Trial], arguments: &Advise) -> Result<Vec<Vec<Row>>, Failure> {
     let Some(first) = trials.first() else {
         return Ok(Vec::new());
     };
     let seed = first.scenario.seed;
-    let seeds = arguments.runs.count(seed)?;
+    let least = if arguments.link.varies() { TRACES } else { 1 };
+    let seeds = arguments.runs.count_at_least(least, seed)?;
     let mut longest = first.scenario.duration;
     for trial in trials {
         longest = longest.max(trial.scenario.duration);
@@ -162,7 +184,7 @@ fn rows(trials: &[Trial], arguments: &Advise) -> Result<Vec<Row>, Failure> {
         jobs.into_par_iter().map(one).collect()
     })?;
     let found = found?;
-    Ok(found.chunks(seeds as usize).map(mean).collect())
+    Ok(found.chunks(seeds as usize).map(<[Row]>::to_vec).collect())
 }
 
 /// The mean of rows of one trial.
@@ -244,7 +266,7 @@ fn notes(access: &Access, ways: &[Direction]) -> Vec<String> {
         notes.push(
             "The rate of such a line changes. No fixed rate follows it: above the moment's rate \
              packets wait in the provider's queue, below it the line is not used. So the table is \
-             of one synthetic trace in one minute. A program that sets the rate from measured \
+             of a few synthetic traces, a minute each. A program that sets the rate from measured \
              pings (cake-autorate) can do what no fixed rate does; run it between the rate at which \
              pings are short and the highest that you have seen."
                 .to_owned(),

@@ -51,14 +51,21 @@ pub(crate) fn run(arguments: &Import) -> Result<(), Failure> {
         Some(script) => read(script)?,
         None => record(&arguments.command_line)?,
     };
+    if let Some(recording) = &recorded {
+        tell_recording(&name, &text, recording);
+    }
+    let is_recording = recorded.is_some();
+    // Lines are those of the recording.
+    let name = match is_recording {
+        true => format!("{name} (recorded)"),
+        false => name,
+    };
     let settings = Settings {
         name: name.clone(),
         device: arguments.dev.clone(),
         variables: arguments.set.clone(),
+        is_recording,
     };
-    if let Some(recording) = &recorded {
-        tell_recording(&name, &text, recording);
-    }
     let imported = roundelay_import::import(&settings, &text).map_err(Failure::usage)?;
     check(&name, &imported)?;
     let read = Read {

@@ -41,7 +41,15 @@ impl Runs {
     /// # Errors
     /// The last run's seed would exceed 2^64 - 1.
     pub(crate) fn count(&self, first_seed: u64) -> Result<u64, Failure> {
-        let runs = u64::from(self.replicas);
+        self.count_at_least(1, first_seed)
+    }
+
+    /// The number of runs, where fewer than `least` would tell nothing.
+    ///
+    /// # Errors
+    /// As [`Runs::count`].
+    pub(crate) fn count_at_least(&self, least: u64, first_seed: u64) -> Result<u64, Failure> {
+        let runs = u64::from(self.replicas).max(least);
         match first_seed.checked_add(runs - 1) {
             Some(_) => Ok(runs),
             None => Err(Failure::usage(format!(

@@ -133,6 +133,8 @@ fn a_script_that_cannot_be_followed_is_run_and_recorded() {
             "name = \"1:12\"",
             "flows = [\"udp and dst port 3074\"]",
             "Other interfaces: ifb0.",
+            "# Interface eth1 of ./start.sh start (recorded).",
+            " of the recording.",
         ] {
             assert!(tree.contains(part), "{part}: {tree}");
         }

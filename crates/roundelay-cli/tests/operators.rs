@@ -321,6 +321,21 @@ fn advise_finds_rates_below_the_line_and_writes_them_down() {
         let lines = Vec::from_iter(lines.map(|line| line.as_str().expect("text")));
         lines.join("\n") + "\n"
     };
+    // They can be given again: what is added is removed before, or is not there yet.
+    let lines = text("script");
+    let lines = Vec::from_iter(lines.lines());
+    for (number, line) in lines.iter().enumerate() {
+        let before = lines[..number].join("\n");
+        let device = if line.contains("ifb4eth1") {
+            "ifb4eth1"
+        } else {
+            "eth1"
+        };
+        let is_new = line.contains("tc qdisc add")
+            && !before.contains(&format!("tc qdisc del dev {device} ingress"))
+            || line.contains("ip link add") && !line.contains("ip link show");
+        assert!(!is_new, "{line}");
+    }
     for key in ["script", "sqm"] {
         let file = File::new(&text(key));
         for (device, rate) in [("ifb4eth1", knees[0]), ("eth1", knees[1])] {
@@ -366,6 +381,10 @@ fn advise_names_kinds_of_lines_and_what_no_rate_can_do() {
     ]);
     assert!(text.contains("No fixed rate follows it"), "{text}");
     assert!(text.contains("config queue"), "{text}");
+    assert!(
+        text.contains("Begin with ") && !text.contains("Set "),
+        "{text}"
+    );
     // Its satellites have .4 to 1.6 of the rate, each for at most a quarter of the run: at the line's
     // rate a ping waits in the provider's queue, which holds 250 ms, and further below less.
     let page: Value = serde_json::from_str(&roundelay(&[
@@ -374,6 +393,11 @@ fn advise_names_kinds_of_lines_and_what_no_rate_can_do() {
     .expect("JSON");
     let notes = page["notes"].to_string();
     assert!(notes.contains("No fixed rate follows it"), "{notes}");
+    // One trace is chance, so there are three, and the rates that they would set.
+    for way in page["ways"].as_array().expect("a list") {
+        let knees = way["knees"].as_array().expect("a list");
+        assert_eq!(knees.len(), 3, "{way}");
+    }
     let rows = page["ways"][0]["rows"].as_array().expect("a list");
     let ping = |row: &Value| row["ping_p99"].as_f64().expect("a time");
     let mut shortest = f64::INFINITY;

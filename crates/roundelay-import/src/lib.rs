@@ -33,12 +33,14 @@ use script::Ran;
 pub const RECORDER: &str = include_str!("record.sh");
 
 /// The programs whose commands are recorded.
-pub const RECORDED: [&str; 12] = [
+pub const RECORDED: [&str; 14] = [
     "tc",
     "ip",
     "nft",
     "iptables",
     "ip6tables",
+    "iptables-restore",
+    "ip6tables-restore",
     "ipset",
     "modprobe",
     "insmod",
@@ -57,6 +59,8 @@ pub struct Settings {
     pub device: Option<String>,
     /// Values for variables. They win over the script's own.
     pub variables: Vec<(String, String)>,
+    /// The text holds the commands that a script ran, so that its lines are not those of the script.
+    pub is_recording: bool,
 }
 
 /// Something to know about the tree.
@@ -95,6 +99,10 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, Fault> {
     read(settings, text).map_err(|fault| fault.with_file(name))
 }
 
+/// What to do where a script is more than is read here.
+const RUN_IT: &str =
+    "; or `roundelay import --run -- SCRIPT` runs it in a sandbox and reads its commands";
+
 /// The longest script in bytes. Together with what its commands may cost, this bounds memory and time.
 const LONGEST: usize = 4 << 20;
 
@@ -114,12 +122,14 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         Some(translated) => &translated.script,
         None => text,
     };
+    let can_be_run = configured.is_none() && !settings.is_recording;
+    let hint = if can_be_run { RUN_IT } else { "" };
     let Ran {
         calls,
         markings,
         mut remarks,
         lost_classes,
-    } = script::run(script, &settings.variables)?;
+    } = script::run(script, &settings.variables, hint)?;
     if let Some(translated) = &mut configured {
         remarks.append(&mut translated.remarks);
     }
@@ -140,6 +150,9 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
     };
     let marks = Marks::read(&markings, name);
     let mut planted = tree::plant(name, device, root, !lost_classes, &marks)?;
+    if let Some(translated) = &configured {
+        planted.name_nodes(name, &translated.names);
+    }
     let notes = &mut planted.notes;
     let of_commands = setup.remarks.iter().chain(&device.remarks).cloned();
     for (line, text) in remarks.into_iter().chain(of_commands) {
@@ -154,7 +167,7 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         }
     }
     let head = head(settings, name, &others);
-    let tree = tree::written(name, &head, &planted);
+    let tree = tree::written(name, &head, &planted, settings.is_recording);
     Ok(Imported {
         device: name.to_owned(),
         others,
@@ -243,8 +256,8 @@ fn chosen<'a>(settings: &'a Settings, setup: &'a Setup) -> Result<(&'a str, &'a 
         Fault::wanted("`tc qdisc add dev NAME root ..`")
             .behind("no command of tc adds a qdisc at an interface's root; ")
             .with_hint(
-                ". If the script builds its commands itself, give them as they are run (see \
-                 docs/import.md)",
+                ". If the script builds its commands itself, let `roundelay import --run -- SCRIPT` \
+                 run it in a sandbox",
             )
     })
 }

@@ -36,7 +36,7 @@ impl Sets {
         }
     }
 
-    const fn is_mark(&self) -> bool {
+    pub(crate) const fn is_mark(&self) -> bool {
         matches!(self, Self::Mark(_))
     }
 }
@@ -151,6 +151,15 @@ impl Marks {
                 continue;
             }
             let table = behind(&call.words, &TABLE).unwrap_or("filter");
+            if behind(&call.words, &RENAMES).is_some() {
+                let command = call.words.join(" ");
+                self.left_out.push(LeftOut {
+                    line: call.line,
+                    text: format!("left out: `{command}` renames a chain, which is not followed"),
+                    is_mark: true,
+                });
+                continue;
+            }
             if call
                 .words
                 .iter()
@@ -1132,6 +1141,7 @@ fn after<'a>(words: &mut impl Iterator<Item = &'a str>, word: &str) -> Result<&'
 const ADDS: [&str; 4] = ["-A", "--append", "-I", "--insert"];
 const CHANGES: [&str; 4] = ["-D", "--delete", "-R", "--replace"];
 const FLUSHES: [&str; 2] = ["-F", "--flush"];
+const RENAMES: [&str; 2] = ["-E", "--rename-chain"];
 const TABLE: [&str; 2] = ["-t", "--table"];
 
 /// Whether a call adds a rule to this table of a program, and to this chain if one is given.
@@ -1178,7 +1188,7 @@ fn target_of(words: &[String]) -> Option<(&str, bool)> {
 
 /// Reads a rule of nft. None if it does nothing that counts here.
 fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
-    let version = match rule.table.split(' ').next() {
+    let mut version = match rule.table.split(' ').next() {
         Some("ip") => Some(true),
         Some("ip6") => Some(false),
         _ => None,
@@ -1199,6 +1209,14 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
     let mut at = 0;
     while at < words.len() {
         let rest = &words[at..];
+        // A header of one version is in packets of this version alone.
+        if let ["ip" | "ip6", ..] = rest {
+            let is_ipv4 = rest[0] == "ip";
+            if version == Some(!is_ipv4) {
+                return Ok(None);
+            }
+            version = Some(is_ipv4);
+        }
         let used = match rest {
             ["counter", ..] => 1,
             [verdict @ ("accept" | "return"), ..] => {

@@ -90,6 +90,25 @@ if [ "$name" = nft ]; then
     fi
 fi
 
+case $name in
+    *-restore)
+        line=$name file=/dev/stdin
+        for word; do
+            case $word in
+                -*) line="$line $(quoted "$word")" ;;
+                *) file=$word ;;
+            esac
+        done
+        needs "$file"
+        {
+            printf '%s\n' "$line <<'END_OF_RULES'"
+            cat "$file"
+            printf '\n%s\n' END_OF_RULES
+        } >> "$log"
+        exit 0
+        ;;
+esac
+
 line=$name
 previous=
 for word; do

@@ -71,6 +71,8 @@ struct Told {
     remarks: BTreeSet<(usize, String)>,
     /// Commands of a line.
     commands: BTreeMap<usize, String>,
+    /// Names of queues, by interface and class.
+    names: BTreeMap<[String; 2], String>,
 }
 
 impl Told {
@@ -173,6 +175,7 @@ pub(crate) fn translated(text: &str) -> Result<Translated, Fault> {
     Ok(Translated {
         script,
         remarks: told.remarks.into_iter().collect(),
+        names: told.names,
     })
 }
 
@@ -590,6 +593,10 @@ fn write(device: &str, classes: &[Class<'_>], told: &mut Told) -> Result<(), Fau
             let _ = write!(command, " prio {} quantum 1514", class.priority - 1);
         }
         told.run(line, &command);
+        if !class.name.is_empty() {
+            let place = [device.to_owned(), id.clone()];
+            told.names.insert(place, class.name.to_owned());
+        }
         if !is_leaf {
             continue;
         }

@@ -1,7 +1,7 @@
 //! What calls of nft say: chains with their hooks, and rules with the sets and variables that they
 //! name. A command and a file of `nft -f` have the same language.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longer values of variables and sets are not put into rules, which no tree could have then.
 const LONGEST_VALUE: usize = 4096;
@@ -40,6 +40,8 @@ pub(crate) struct Ruleset {
     pub(crate) included: Vec<(usize, String)>,
     /// What is done to a rule that only its number in the kernel names.
     pub(crate) numbered: Vec<(usize, String)>,
+    /// Tables whose chains the kernel does not run, for their flag.
+    dormant: BTreeSet<String>,
     sets: BTreeMap<Named, Vec<String>>,
     variables: BTreeMap<String, String>,
 }
@@ -80,6 +82,7 @@ impl Ruleset {
     /// The rules, with the values of variables and sets.
     pub(crate) fn resolved(&self) -> Vec<Rule> {
         let mut rules = self.rules.clone();
+        rules.retain(|rule| !self.dormant.contains(&rule.table));
         for rule in &mut rules {
             for word in &mut rule.words {
                 let Some(name) = word.strip_prefix('@') else {
@@ -127,9 +130,13 @@ impl Ruleset {
         let object = words.first().cloned().unwrap_or_default();
         let table = table_of(&words[1.min(words.len())..]);
         match (verb.as_str(), object.as_str(), table) {
-            ("add" | "create", "table", Some((table, _))) if is_block => {
-                self.table(tokens, &table);
-                return;
+            // It wakes, unless it says that it sleeps.
+            ("add" | "create", "table", Some((table, _))) => {
+                self.dormant.remove(&table);
+                if is_block {
+                    self.table(tokens, &table);
+                    return;
+                }
             }
             ("add" | "insert", "rule", Some((table, [chain, rest @ ..]))) => {
                 self.rules.push(Rule {
@@ -205,6 +212,9 @@ impl Ruleset {
                     self.declare(table.to_owned(), chain, hook);
                 }
                 [object, name, ..] if object == "set" && is_block => self.set(tokens, table, name),
+                [flags, flag] if flags == "flags" && flag == "dormant" => {
+                    self.dormant.insert(table.to_owned());
+                }
                 _ if is_block => tokens.skip_block(),
                 _ => {}
             }
@@ -280,6 +290,7 @@ impl Ruleset {
         self.rules.retain(|rule| !is_gone(&rule.table));
         self.chains.retain(|[table, _], _| !is_gone(table));
         self.sets.retain(|[table, _], _| !is_gone(table));
+        self.dormant.retain(|table| !is_gone(table));
     }
 
     /// The words of a statement up to its end or its block. `is_inner` if braces can only be sets.

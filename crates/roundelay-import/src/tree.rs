@@ -5,7 +5,7 @@ mod lost;
 mod priomap;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::Fault;
 
@@ -13,7 +13,7 @@ use crate::commands::{Class, Device, Filter, Handle, Parent, Qdisc};
 use crate::faults::at_line;
 use crate::filters::{self, Rule, Test, Tests};
 use crate::leaf::{Leaf, leaf};
-use crate::marks::{Marks, Sets};
+use crate::marks::{Marked, Marks, Sets};
 use crate::noted::Noted;
 use crate::remarks;
 use crate::units::whole;
@@ -145,6 +145,38 @@ pub(crate) struct Planted {
     /// Rules in one order over all leaves, each with its leaf. Empty if the leaves hold them.
     pub(crate) rules: Vec<(String, String)>,
     pub(crate) notes: Vec<Noted>,
+}
+
+impl Planted {
+    /// Gives the classes of the interface the names that they have in the script, as far as these are
+    /// not taken.
+    pub(crate) fn name_nodes(&mut self, device: &str, names: &BTreeMap<[String; 2], String>) {
+        let mut taken: BTreeSet<String> = self.nodes.iter().map(|node| node.name.clone()).collect();
+        let mut renamed = BTreeMap::new();
+        for node in &self.nodes {
+            let place = [device.to_owned(), node.name.clone()];
+            if let Some(name) = names.get(&place)
+                && taken.insert(name.clone())
+            {
+                renamed.insert(node.name.clone(), name.clone());
+            }
+        }
+        let change = |name: &mut String| {
+            if let Some(other) = renamed.get(name) {
+                name.clone_from(other);
+            }
+        };
+        for node in &mut self.nodes {
+            change(&mut node.name);
+            node.parent.iter_mut().for_each(change);
+        }
+        for (_, leaf) in &mut self.rules {
+            change(leaf);
+        }
+        for note in &mut self.notes {
+            note.node.iter_mut().for_each(change);
+        }
+    }
 }
 
 struct Planter<'a> {
@@ -737,7 +769,19 @@ impl<'a> Planter<'a> {
         let rules = self.rules_of(&filters, top);
         // Goes from the last to the first and puts each before the others.
         let mut choice = otherwise.clone();
-        for (filter, rule) in rules.into_iter().rev() {
+        let mut behind_marks = otherwise.clone();
+        for followed in rules.into_iter().rev() {
+            let (filter, rule) = match followed {
+                Followed::By(filter, rule) => (filter, rule),
+                Followed::EndOfMarks => {
+                    behind_marks = choice.clone();
+                    continue;
+                }
+                Followed::OtherMark(alternatives) => {
+                    choice = before(choice, &alternatives, &behind_marks);
+                    continue;
+                }
+            };
             self.followed += 1;
             if self.followed > MOST_FILTERS || choice.rules.len() > MOST_FILTERS {
                 let text = format!(
@@ -792,7 +836,7 @@ impl<'a> Planter<'a> {
 
     /// Filters as rules, in their order. Those on marks that follow each other have the order of the
     /// packet filter's rules, because a packet has one mark, and several of these rules may match it.
-    fn rules_of(&mut self, filters: &[&'a Filter], top: Handle) -> Vec<(&'a Filter, Rule)> {
+    fn rules_of(&mut self, filters: &[&'a Filter], top: Handle) -> Vec<Followed<'a>> {
         let mut all = Vec::new();
         let mut rest = filters;
         while let Some(first) = rest.first() {
@@ -808,7 +852,7 @@ impl<'a> Planter<'a> {
                     if self.marks.write_code_points() {
                         filters::ask_at_leaving(&mut rule.alternatives);
                     }
-                    all.push((*first, rule));
+                    all.push(Followed::By(first, rule));
                 }
                 Err(why) => self.note_filter(first, top, &why),
             }
@@ -822,12 +866,7 @@ impl<'a> Planter<'a> {
     }
 
     /// Adds the rules of filters on marks.
-    fn add_marked(
-        &mut self,
-        filters: &[&'a Filter],
-        top: Handle,
-        all: &mut Vec<(&'a Filter, Rule)>,
-    ) {
+    fn add_marked(&mut self, filters: &[&'a Filter], top: Handle, all: &mut Vec<Followed<'a>>) {
         let marks = self.marks;
         for filter in filters {
             if !marks.rules.iter().any(|rule| is_of(filter, &rule.sets))
@@ -836,15 +875,36 @@ impl<'a> Planter<'a> {
                 self.note_filter(filter, top, &why);
             }
         }
-        for marked in &marks.rules {
+        let first = all.len();
+        for (number, marked) in marks.rules.iter().enumerate() {
             let Some(filter) = filters.iter().find(|filter| is_of(filter, &marked.sets)) else {
+                if marked.sets.is_mark() && self.takes_over(marked, filters, number) {
+                    all.push(Followed::OtherMark(marked.alternatives.clone()));
+                }
                 continue;
             };
             match filters::marked(filter, &marked.alternatives) {
-                Ok(rule) => all.push((*filter, rule)),
+                Ok(rule) => all.push(Followed::By(filter, rule)),
                 Err(why) => self.note_filter(filter, top, &why),
             }
         }
+        if all.len() > first {
+            all.push(Followed::EndOfMarks);
+        }
+    }
+
+    /// Whether a rule takes packets from one that comes behind it in the list and has a filter here.
+    fn takes_over(&self, marked: &Marked, filters: &[&Filter], number: usize) -> bool {
+        for other in &self.marks.rules[number + 1..] {
+            if filters.iter().any(|filter| is_of(filter, &other.sets)) {
+                for tests in &other.alternatives {
+                    if filters::one_overlaps(&marked.alternatives, tests) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
     }
 
     /// Says which rules of a packet filter the tree lacks.
@@ -998,6 +1058,15 @@ impl<'a> Planter<'a> {
         first.extend(then.into_iter().map(|(_, node)| node));
         self.nodes = first;
     }
+}
+
+/// A step through the filters of a qdisc or class.
+enum Followed<'a> {
+    By(&'a Filter, Rule),
+    /// Packets with a mark that none of these filters asks for go on behind them.
+    OtherMark(Vec<Tests>),
+    /// Filters on marks that follow each other end here.
+    EndOfMarks,
 }
 
 /// Whether a filter on a mark matches packets of a rule.

@@ -12,6 +12,8 @@ use roundelay::Fault;
 pub(crate) struct Translated {
     pub(crate) script: String,
     pub(crate) remarks: Vec<(usize, String)>,
+    /// Names of classes, by interface and class.
+    pub(crate) names: BTreeMap<[String; 2], String>,
 }
 
 /// Whether a text is such a file.
@@ -125,7 +127,11 @@ pub(crate) fn translated(text: &str) -> Result<Translated, Fault> {
         script.push('\n');
     }
     remarks.sort_by_key(|(line, _)| *line);
-    Ok(Translated { script, remarks })
+    Ok(Translated {
+        script,
+        remarks,
+        names: BTreeMap::new(),
+    })
 }
 
 /// What differs between the two directions.

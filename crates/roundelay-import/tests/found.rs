@@ -289,7 +289,7 @@ fn values_are_those_of_the_shell() {
         ),
         (
             "$CLS 1:1 htb rate `cat /x`",
-            "give the tc commands as they are run instead",
+            "let `roundelay import --run -- SCRIPT` run it in a sandbox",
         ),
         (
             "$CLS 1:1 htb rate 10%",

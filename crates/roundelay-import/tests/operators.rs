@@ -284,6 +284,17 @@ fn queues_of_routeros_are_classes_of_htb() {
             "default = true",
         ],
     );
+    // Queues have their own names.
+    for (tree, names) in [
+        (&up.tree, ["home", "phone", "rest of home", "guests"]),
+        (&tree.tree, ["wan", "voip", "others", "wan"]),
+    ] {
+        for name in names {
+            let line = format!("\nname = \"{name}\"\n");
+            assert_eq!(tree.matches(&line).count(), 1, "{name}: {tree}");
+        }
+    }
+    assert!(up.tree.contains("parent = \"home\""), "{}", up.tree);
     let told = Vec::from_iter(
         tree.remarks
             .iter()

@@ -513,3 +513,98 @@ fn direct_packets_leave_before_all_classes() {
     let sent: Vec<_> = sent.collect();
     assert_eq!(sent[..4], ["direct", "direct", "direct", "class"]);
 }
+
+/// A mark that no filter asks for takes packets from a mark that one asks for: they go on behind the
+/// filters on marks.
+#[test]
+fn a_later_mark_without_a_filter_undoes_an_earlier_one() {
+    let rules = "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 1
+iptables -t mangle -A POSTROUTING -p udp --dport 7 -j MARK --set-mark 99
+iptables -t mangle -A POSTROUTING -p udp --dport 8 -j MARK --set-mark 0
+iptables -t mangle -A POSTROUTING -p tcp -j MARK --set-mark 98
+";
+    let reserves = assert_marked(
+        rules,
+        &[
+            ("17 10.0.0.1:9 10.0.0.2:9 0", "1:1"),
+            ("17 10.0.0.1:9 10.0.0.2:7 0", "1:9"),
+            ("17 10.0.0.1:9 10.0.0.2:8 0", "1:9"),
+            ("17 10.0.0.1:9 10.0.0.2:7 46", "1:5"),
+            ("17 10.0.0.1:9 10.0.0.2:9 46", "1:1"),
+            ("6 10.0.0.1:9 10.0.0.2:7 46", "1:5"),
+        ],
+    );
+    assert!(reserves.is_empty(), "{reserves}");
+}
+
+/// In a table for both versions, a header of one is in packets of this one alone.
+#[test]
+fn headers_of_a_version_are_in_its_packets_alone() {
+    let (four, six) = (
+        "17 10.0.0.1:9 10.0.0.2:9 46",
+        "17 2001:db8::1:9 2001:db8::2:9 46",
+    );
+    for (rule, leaves) in [
+        ("ip dscp ef meta mark set 1", ["1:1", "1:9"]),
+        ("ip6 dscp ef meta mark set 1", ["1:5", "1:1"]),
+        ("ip protocol udp meta mark set 1", ["1:1", "1:9"]),
+        ("meta l4proto udp meta mark set 1", ["1:1", "1:1"]),
+        (
+            "ip saddr 10.0.0.1 ip6 dscp ef meta mark set 1",
+            ["1:5", "1:9"],
+        ),
+    ] {
+        let rules = format!("nft add rule inet fw post {rule}\n");
+        let reserves = assert_marked(&rules, &[(four, leaves[0]), (six, leaves[1])]);
+        assert!(reserves.is_empty(), "{rule}: {reserves}");
+    }
+}
+
+/// The kernel runs no chain of a table that sleeps, until it is added without this flag.
+#[test]
+fn tables_that_sleep_mark_nothing() {
+    let table = "nft -f - <<'E'
+table inet fw { flags dormant; chain post { type filter hook postrouting priority 0;
+udp dport 7 meta mark set 1
+} }
+E
+";
+    let packet = "17 10.0.0.1:9 10.0.0.2:7 0";
+    assert_marked(table, &[(packet, "1:9")]);
+    assert_marked(
+        &format!("{table}nft add table inet fw\n"),
+        &[(packet, "1:1")],
+    );
+}
+
+/// Rules that are restored are those of so many commands, and those that a table had are gone.
+#[test]
+fn rules_that_are_restored_count() {
+    let before = "iptables -t mangle -A POSTROUTING -p tcp -j MARK --set-mark 2\n";
+    let restored = |options: &str| {
+        format!(
+            "{before}iptables-restore{options} <<'E'
+# Generated
+*mangle
+:POSTROUTING ACCEPT [0:0]
+:calls - [0:0]
+[3:120] -A POSTROUTING -p udp -m comment --comment \"to calls\" -j calls
+-A calls -p udp --dport 7 -j MARK --set-mark 1
+COMMIT
+*nat
+-A POSTROUTING -o eth0 -j MASQUERADE
+COMMIT
+E
+"
+        )
+    };
+    let (udp, tcp) = ("17 10.0.0.1:9 10.0.0.2:7 0", "6 10.0.0.1:9 10.0.0.2:7 0");
+    let reserves = assert_marked(&restored(""), &[(udp, "1:1"), (tcp, "1:9")]);
+    assert!(reserves.is_empty(), "{reserves}");
+    assert_marked(&restored(" --noflush"), &[(udp, "1:1"), (tcp, "1:2")]);
+    let reserves = assert_marked("iptables-restore < /etc/rules\n", &[]);
+    assert!(reserves.contains("--run` reads them"), "{reserves}");
+    let renamed = "iptables -t mangle -N a\niptables -t mangle -E a b\n";
+    let reserves = assert_marked(renamed, &[]);
+    assert!(reserves.contains("renames a chain"), "{reserves}");
+}

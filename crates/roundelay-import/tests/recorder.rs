@@ -24,7 +24,9 @@ impl Folder {
         let tc = folder.join("tc");
         fs::write(&tc, RECORDER).expect("written");
         fs::set_permissions(&tc, fs::Permissions::from_mode(0o755)).expect("permissions");
-        symlink("tc", folder.join("nft")).expect("a link");
+        for name in ["nft", "iptables-restore"] {
+            symlink("tc", folder.join(name)).expect("a link");
+        }
         fs::write(
             folder.join("rules.nft"),
             "add rule ip fw post mark set $x\n",
@@ -71,6 +73,24 @@ fn files_of_nft_are_recorded_whole() {
     assert_eq!(recorded, format!("nft -D x=1 {rules}"));
     for command in ["nft -c -f rules.nft", "nft -a add rule ip fw post -f x"] {
         assert_eq!(folder.recorded(command), format!("{command}\n"));
+    }
+}
+
+#[test]
+fn rules_that_are_restored_are_recorded_whole() {
+    let folder = Folder::new("restored");
+    for (words, options) in [
+        ("rules.nft", ""),
+        ("< rules.nft", ""),
+        ("-n < rules.nft", " -n"),
+        ("--noflush rules.nft", " --noflush"),
+    ] {
+        let recorded = folder.recorded(&format!("iptables-restore {words}"));
+        let expected = format!(
+            "iptables-restore{options} <<'END_OF_RULES'\nadd rule ip fw post mark set $x\n\n\
+             END_OF_RULES\n"
+        );
+        assert_eq!(recorded, expected, "{words}");
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn imported(script: &str, device: Option<&str>) -> Imported {
         name: script.to_owned(),
         device: device.map(str::to_owned),
         variables: Vec::new(),
+        ..Settings::default()
     };
     import(&settings, &text).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 /// The recommendation.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Recommendation {
-    /// Index into [`Comparison::disciplines`](roundelay_trace::Comparison::disciplines); none if no discipline is chosen.
+    /// Index into [`Comparison::disciplines`](roundelay_trace::Comparison::disciplines); none if no
+    /// discipline is chosen, because the packets are not one link's or shapers differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best: Option<usize>,
     /// A warning before all others; none if one direction of one link is replayed.

@@ -4,6 +4,7 @@ mod chosen;
 mod notes;
 mod reacting;
 mod reasons;
+mod shapers;
 mod warning;
 mod why_not;
 
@@ -49,7 +50,7 @@ pub(crate) fn recommendation(verdict: &Verdict, link_rate: u64, command: &str) -
     // Where no discipline is chosen, the other direction has the same question.
     let other = verdict.other.as_ref().filter(|_| !is_open);
     Recommendation {
-        best: (!is_open).then_some(verdict.best),
+        best: verdict.best,
         reserve: reserve.map(|reserve| warning::of(reserve, command)),
         other: other.map(|other| chosen::other(other, link_rate, command)),
         is_open,

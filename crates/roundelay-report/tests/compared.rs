@@ -8,7 +8,7 @@ use roundelay::schedulers::{AnyDiscipline, custom, lifo};
 use roundelay::{Limit, QueueSpec};
 use roundelay_report::{Advised, TableStyle, document, html, table};
 use roundelay_trace::arguments::DEPLOYED;
-use roundelay_trace::{Capture, CompareError, Options, WeightRules};
+use roundelay_trace::{Capture, CompareError, Options, TreeFile, WeightRules};
 
 use crate::told::{Told, compare};
 
@@ -499,21 +499,50 @@ fn what_cake_does_otherwise_than_its_words_look_is_told() {
     }
 }
 
-/// A shaper beside a discipline that has the whole link loses for that alone.
+/// The same in a tree, once for leaves that are alike.
 #[test]
-fn a_shaper_below_the_link_is_told_with_the_fair_rate() {
-    let written = ["fifo", "cake bandwidth 4mbit"].map(|text| text.parse().expect("legal"));
-    let told = compare(example(), &options("100mbit", written.to_vec()), &mut ())
+fn what_a_trees_cake_does_otherwise_is_told() {
+    let tree = "[[node]]\nname = \"1:\"\ndiscipline = \"priority\"\n\
+                [[node]]\nname = \"a\"\nparent = \"1:\"\ndiscipline = \"cake ingress\"\n\
+                flows = [\"udp\"]\n\
+                [[node]]\nname = \"b\"\nparent = \"1:\"\ndiscipline = \"cake ingress\"\n\
+                default = true\n";
+    let asked = Options {
+        trees: vec![TreeFile::from_toml("sqm.toml", tree).expect("legal")],
+        ..options("5mbit", Vec::new())
+    };
+    let told = compare(example(), &asked, &mut ())
         .unwrap()
         .notes
         .join("\n");
-    assert!(
-        told.contains(
-            "These shape to less than the others carry: cake bandwidth 4mbit. The others look \
-             better for that alone. With --rate 4mbit all carry the same."
-        ),
-        "{told}"
-    );
+    let note = "cake ingress in sqm counts dropped packets as sent";
+    assert_eq!(told.matches(note).count(), 1, "{told}");
+}
+
+/// A shaper beside a discipline that has the whole link loses for that alone, so none is named the
+/// best. Where it is best all the same, a note tells it.
+#[test]
+fn a_shaper_below_the_link_is_told_with_the_fair_rate() {
+    let told = |rate: &str, written: [&str; 2]| {
+        let written = written.map(|text| text.parse().expect("legal"));
+        let told = compare(example(), &options(rate, written.to_vec()), &mut ()).unwrap();
+        (told.verdict, told.notes.join("\n"))
+    };
+    let shaped = "These shape to less than the others carry: cake bandwidth 4mbit.";
+    let remedy = "With --rate 4mbit all carry the same.";
+    let (verdict, notes) = told("100mbit", ["fifo", "cake bandwidth 4mbit"]);
+    assert_eq!(verdict.best, None);
+    assert!(verdict.commands.is_empty());
+    let first = &verdict.sentences[0];
+    assert!(first.starts_with("No queue is named the best"), "{first}");
+    assert!(first.contains(shaped) && first.contains(remedy), "{first}");
+    assert!(!notes.contains(shaped), "said once: {notes}");
+    let (verdict, notes) = told("5mbit", ["fifo", "cake bandwidth 4mbit"]);
+    assert_eq!(verdict.best, Some(1));
+    assert!(notes.contains(shaped) && notes.contains(remedy), "{notes}");
+    let (verdict, notes) = told("5mbit", ["fifo", "cake bandwidth 4500kbit"]);
+    assert_eq!(verdict.best, Some(1), "within a tenth");
+    assert!(!notes.contains("shape to less"), "{notes}");
 }
 
 /// What has no rate of its own runs at the link's: a target of 1.5 packets' time at 1 Mbit/s.

@@ -89,6 +89,34 @@ fn leaves_that_no_flow_goes_to_are_noted() {
     );
 }
 
+/// A tree of the other direction: its rules would match if sources were destinations.
+#[test]
+fn a_tree_of_the_other_direction_is_asked_about() {
+    let note = |rule: &str| {
+        let text = format!(
+            "[[node]]\nname = \"link\"\ndiscipline = \"priority\"\n\
+             [[node]]\nname = \"call\"\nparent = \"link\"\ndiscipline = \"fifo\"\n\
+             flows = [\"{rule}\"]\n\
+             [[node]]\nname = \"rest\"\nparent = \"link\"\ndiscipline = \"fifo\"\n\
+             default = true\n"
+        );
+        let tree = tree_of(&text).unwrap();
+        run(capture(3, 3), vec![tree], &[], "8mbit").notes.join(" ")
+    };
+    let asks = "is this the tree of the other direction?";
+    assert!(!note("dst port 1001").contains("match no flow"));
+    let reversed = note("src port 1001");
+    assert!(
+        reversed.contains("match no flow") && reversed.contains(asks),
+        "{reversed}"
+    );
+    let neither = note("src port 7");
+    assert!(
+        neither.contains("match no flow") && !neither.contains(asks),
+        "{neither}"
+    );
+}
+
 /// The example: calls wait only for the few packets ahead of them, regardless of downloads, and no
 /// host exceeds its share.
 #[test]

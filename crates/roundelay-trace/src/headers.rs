@@ -65,6 +65,19 @@ pub struct Headers {
     pub ecn: Ecn,
 }
 
+impl Headers {
+    /// The same with the ends exchanged.
+    pub(crate) const fn reversed(&self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            ..*self
+        }
+    }
+}
+
 /// What a TCP header says about its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TcpSegment {

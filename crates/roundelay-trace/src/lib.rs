@@ -92,6 +92,6 @@ pub use sink::{PacketFate, PacketRecord, PacketSink};
 pub use span::{Span, parse_length, parse_time};
 pub use stop::Stop;
 pub use timeline::{SetForward, Silence};
-pub use tree::TreeFile;
+pub use tree::{IdleLeaves, TreeFile};
 pub use urgency::{Carried, Urgency};
 pub use weights::{WeightRule, WeightRules};

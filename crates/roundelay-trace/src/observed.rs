@@ -14,6 +14,7 @@ use crate::offered::Offered;
 use crate::plateau::PlateauRate;
 use crate::selection::{Chosen, Mixed, Selection, Selector};
 use crate::timeline::{Ordered, Silence};
+use crate::tree::IdleLeaves;
 use crate::urgency::Carried;
 use crate::weights::WeightRules;
 
@@ -51,7 +52,7 @@ pub struct Observed {
     /// Indices of weight rules that decide for no flow.
     pub idle_rules: Vec<usize>,
     /// For each tree the leaves whose rules match no flow.
-    pub idle_leaves: Vec<Vec<String>>,
+    pub idle_leaves: Vec<IdleLeaves>,
     /// The part of the capture's time that is replayed; none for all of it.
     pub part: Option<PartOfTime>,
     /// Several links that share the replayed one.
@@ -220,12 +221,8 @@ fn idle_rules(offered: &Offered, weights: &WeightRules) -> Vec<usize> {
     all.filter(|rule| !deciding.contains(rule)).collect()
 }
 
-fn idle_leaves(offered: &Offered, options: &Options) -> Vec<Vec<String>> {
+fn idle_leaves(offered: &Offered, options: &Options) -> Vec<IdleLeaves> {
     let flows = offered.arrivals().classifier().flows();
-    let mut all = Vec::new();
-    for tree in &options.trees {
-        let idle = tree.idle_leaves(flows).into_iter();
-        all.push(idle.map(str::to_owned).collect());
-    }
-    all
+    let trees = options.trees.iter();
+    trees.map(|tree| tree.idle_leaves(flows)).collect()
 }

@@ -59,14 +59,23 @@ const MOST_NODES: usize = 20_000;
 #[derive(Debug, Clone)]
 pub struct TreeFile {
     name: String,
-    /// The file's name, without its folder and ending.
-    file: String,
+    /// The file's path as given, without its ending. Empty where the tree is part of a larger file.
+    path: String,
     config: Config,
     rules: Vec<(WeightRule, String)>,
     /// What priorities mean at each node.
     meanings: BTreeMap<String, Priority>,
     default_leaf: String,
     reserves: Vec<String>,
+}
+
+/// Leaves whose rules match no flow of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdleLeaves {
+    /// Their names.
+    pub leaves: Vec<String>,
+    /// More rules would match packets of the other direction.
+    pub looks_reversed: bool,
 }
 
 /// A file as the user wrote it.
@@ -132,7 +141,12 @@ impl TreeFile {
             let hint = "; 'roundelay import' makes a tree of a script of tc commands";
             error.with_hint(if is_script { hint } else { "" })
         })?;
-        Self::from_table(&reader, stem.strip_suffix(".toml").unwrap_or(stem), table)
+        let stem = stem.strip_suffix(".toml").unwrap_or(stem);
+        let mut tree = Self::from_table(&reader, stem, table)?;
+        name.strip_suffix(".toml")
+            .unwrap_or(name)
+            .clone_into(&mut tree.path);
+        Ok(tree)
     }
 
     /// Reads a table in a larger file. If the table gives no `name`, the tree is called `stem`.
@@ -164,7 +178,7 @@ impl TreeFile {
         let root = order[0];
         let mut tree = Self {
             name: written.name.clone().unwrap_or_else(|| stem.to_owned()),
-            file: stem.to_owned(),
+            path: String::new(),
             config: Config::new(root.node(None)?).map_err(|error| root.fault(error))?,
             rules: Vec::new(),
             meanings: BTreeMap::new(),
@@ -279,20 +293,24 @@ impl TreeFile {
         Ok(())
     }
 
-    /// Tells trees of the same name apart by their files, or by numbers if these have the same name
-    /// too, because results go by name. Two trees that `roundelay import` made of one interface are
-    /// both called `eth0`. Numbers alone where `files_are_secret`.
+    /// Tells trees of the same name apart by their files, with as many folders as that takes, or by
+    /// numbers if one file is given twice, because results go by name. Two trees that `roundelay
+    /// import` made of one interface are both called `eth0`. Numbers alone where `files_are_secret`.
     pub fn tell_apart(trees: &mut [Self], files_are_secret: bool) {
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        for tree in trees.iter() {
-            *seen.entry(tree.name.clone()).or_default() += 1;
-        }
-        for tree in trees.iter_mut() {
-            if !files_are_secret && seen[&tree.name] > 1 {
-                tree.name += &format!(" ({})", tree.file);
+        let names = names_of(trees);
+        let paths: Vec<String> = trees.iter().map(|tree| tree.path.clone()).collect();
+        for (index, tree) in trees.iter_mut().enumerate() {
+            let mut others = Vec::new();
+            for (other, name) in names.iter().enumerate() {
+                if other != index && *name == names[index] {
+                    others.push(paths[other].as_str());
+                }
+            }
+            if !files_are_secret && !others.is_empty() {
+                tree.name += &format!(" ({})", shortest_end(&tree.path, &others));
             }
         }
-        let names: Vec<String> = trees.iter().map(|tree| tree.name.clone()).collect();
+        let names = names_of(trees);
         for (index, tree) in trees.iter_mut().enumerate() {
             let earlier = names[..index].iter().filter(|name| **name == tree.name);
             let number = 1 + earlier.count();
@@ -383,20 +401,56 @@ impl TreeFile {
     }
 
     /// The leaves that get none of these flows.
-    pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> Vec<&str> {
-        let mut met = BTreeSet::new();
+    pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> IdleLeaves {
+        let mut headers = Vec::new();
+        let mut reversed = Vec::new();
         for flow in flows {
-            met.insert(self.leaf(flow.headers()));
-            met.extend(self.leaf_of_acknowledgements(flow.headers()));
+            headers.push(flow.headers());
+            reversed.push(flow.headers().map(Headers::reversed));
         }
-        let mut idle: Vec<&str> = Vec::new();
+        let leaves = self.leaves_without(headers.iter().copied());
+        let others = self.leaves_without(reversed.iter().map(Option::as_ref));
+        IdleLeaves {
+            looks_reversed: others.len() < leaves.len(),
+            leaves,
+        }
+    }
+
+    /// The leaves with rules that get no flow of these headers.
+    fn leaves_without<'a>(&self, flows: impl Iterator<Item = Option<&'a Headers>>) -> Vec<String> {
+        let mut met = BTreeSet::new();
+        for headers in flows {
+            met.insert(self.leaf(headers));
+            met.extend(self.leaf_of_acknowledgements(headers));
+        }
+        let mut idle: Vec<String> = Vec::new();
         for (_, leaf) in &self.rules {
-            if !met.contains(leaf.as_str()) && !idle.contains(&leaf.as_str()) {
-                idle.push(leaf);
+            if !met.contains(leaf.as_str()) && !idle.contains(leaf) {
+                idle.push(leaf.clone());
             }
         }
         idle
     }
+}
+
+fn names_of(trees: &[TreeFile]) -> Vec<String> {
+    trees.iter().map(|tree| tree.name.clone()).collect()
+}
+
+/// The last parts of a path, as few as no other path ends in. All of it if there are none.
+fn shortest_end(path: &str, others: &[&str]) -> String {
+    let all = parts(path);
+    for first in (0..all.len()).rev() {
+        let end = &all[first..];
+        if !others.iter().any(|other| parts(other).ends_with(end)) {
+            return end.join("/");
+        }
+    }
+    path.to_owned()
+}
+
+fn parts(path: &str) -> Vec<&str> {
+    path.split(['/', '\\']).collect()
 }
 
 /// All nodes from the root down. Each comes after its parent.

@@ -753,9 +753,13 @@ fn trees_of_one_name_have_that_of_their_file_or_a_number() {
     };
     assert_eq!(
         names(false),
-        ["eth0 (sqm) (1)", "lan", "eth0 (sqm) (2)", "eth0 (mine)"]
+        ["eth0 (a/sqm)", "lan", "eth0 (b/sqm)", "eth0 (mine)"]
     );
     assert_eq!(names(true), ["eth0 (1)", "lan", "eth0 (2)", "eth0 (3)"]);
+    let mut twice = [("a/sqm.toml", "eth0"); 2].map(tree);
+    TreeFile::tell_apart(&mut twice, false);
+    let names = twice.map(|tree| tree.name().to_owned());
+    assert_eq!(names, ["eth0 (a/sqm) (1)", "eth0 (a/sqm) (2)"]);
 }
 
 /// Flows of the example capture, each with what it counts as and its fair share.

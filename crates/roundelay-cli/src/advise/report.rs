@@ -14,6 +14,8 @@ pub(crate) struct Report {
     pub(super) version: &'static str,
     /// The kind of line.
     pub(super) link: &'static str,
+    /// Whether its rate changes all the time, so that no fixed rate is right for long.
+    pub(super) varies: bool,
     /// Downloads, then uploads.
     pub(super) ways: Vec<Direction>,
     pub(super) notes: Vec<String>,
@@ -37,6 +39,8 @@ pub(crate) struct Direction {
     /// The rate to set, in bits per second: the highest at which a ping's p99 is within a quarter of
     /// the least of all.
     pub(super) knee: u64,
+    /// The same by each seed alone.
+    pub(super) knees: Vec<u64>,
     /// Without a shaper, then by falling rate.
     pub(super) rows: Vec<Row>,
 }
@@ -109,6 +113,19 @@ impl Direction {
         aligned(&[], &rows)
     }
 
+    /// The rate to set, with the rates that single seeds would set where they differ.
+    fn rate_to_set(&self) -> String {
+        let chosen = format!("{} {}", of_bits(self.knee), self.way);
+        match (self.knees.iter().min(), self.knees.iter().max()) {
+            (Some(least), Some(most)) if least < most => format!(
+                "{chosen} ({} to {} by seed)",
+                of_bits(*least),
+                of_bits(*most)
+            ),
+            _ => chosen,
+        }
+    }
+
     /// The row of the rate to set.
     pub(super) fn chosen(&self) -> Option<&Row> {
         self.rows.iter().find(|row| row.rate == Some(self.knee))
@@ -135,10 +152,11 @@ impl Report {
         let mut sentences = Vec::new();
         if let [down, up] = &self.ways[..] {
             sentences.push(format!(
-                "Set {} down and {} up (*): the highest rates at which the ping's p99 is within a \
-                 quarter of the least in the table, or within 5 ms and two packets.",
-                of_bits(down.knee),
-                of_bits(up.knee)
+                "{} {} and {} (*): the highest rates at which the ping's p99 is within a quarter of \
+                 the least in the table, or within 5 ms and two packets.",
+                if self.varies { "Begin with" } else { "Set" },
+                down.rate_to_set(),
+                up.rate_to_set()
             ));
         }
         sentences.extend(self.notes.iter().cloned());

@@ -5,13 +5,15 @@ use roundelay_sim::topologies::Line;
 
 use super::household::{Way, lengths};
 
-/// The commands of a Linux router. Rates are down and up.
+/// The commands of a Linux router. Rates are down and up. They can be given again, with other rates.
 pub(super) fn commands(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<String> {
     let down = Way::Down.queue(down, line);
     let up = Way::Up.queue(up, line);
     vec![
         format!("tc qdisc replace dev {device} root {up} nat dual-srchost"),
-        format!("ip link add ifb4{device} type ifb && ip link set ifb4{device} up"),
+        format!("ip link show ifb4{device} > /dev/null 2>&1 || ip link add ifb4{device} type ifb"),
+        format!("ip link set ifb4{device} up"),
+        format!("tc qdisc del dev {device} ingress 2> /dev/null"),
         format!("tc qdisc add dev {device} handle ffff: ingress"),
         format!(
             "tc filter add dev {device} parent ffff: protocol all matchall action mirred egress \

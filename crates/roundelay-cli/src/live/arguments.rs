@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use roundelay::{Billionths, Duration, Fault, Framing, LinkLayer, Rate};
@@ -233,13 +233,19 @@ fn parse_queue(text: &str) -> Result<String, Fault> {
 }
 
 fn parse_queue_or_scenario(text: &str) -> Result<String, Fault> {
-    if std::path::Path::new(text)
-        .extension()
-        .is_some_and(|end| end == "toml")
-    {
+    if Path::new(text).extension().is_some_and(|end| end == "toml") {
         return Ok(text.to_owned());
     }
-    parse_queue(text)
+    parse_queue(text).map_err(|fault| match is_interface(text) {
+        true => fault.with_hint("; interfaces stand behind --between: --between NEAR FAR"),
+        false => fault,
+    })
+}
+
+/// Whether this machine has an interface of this name, or a TAP interface is meant.
+fn is_interface(text: &str) -> bool {
+    let is_name = text.chars().all(|letter| letter != '/' && letter != '.');
+    text.starts_with("tap:") || is_name && Path::new("/sys/class/net").join(text).exists()
 }
 
 fn parse_time(text: &str) -> Result<Duration, Fault> {

@@ -7,7 +7,13 @@ use crate::noted::reserves;
 const WIDTH: usize = 100;
 
 /// The tree's file. `head` holds the comments for its top.
-pub(crate) fn written(name: &str, head: &[String], planted: &Planted) -> String {
+pub(crate) fn written(
+    name: &str,
+    head: &[String],
+    planted: &Planted,
+    is_recording: bool,
+) -> String {
+    let whole = if is_recording { "recording" } else { "script" };
     let Planted {
         nodes,
         rules,
@@ -40,10 +46,10 @@ pub(crate) fn written(name: &str, head: &[String], planted: &Planted) -> String 
         let lines: Vec<String> = node.lines.iter().map(usize::to_string).collect();
         match lines.len() {
             0 => {}
-            1 => comment(&mut text, &format!("Line {} of the script.", lines[0])),
+            1 => comment(&mut text, &format!("Line {} of the {whole}.", lines[0])),
             _ => comment(
                 &mut text,
-                &format!("Lines {} of the script.", lines.join(", ")),
+                &format!("Lines {} of the {whole}.", lines.join(", ")),
             ),
         }
         for note in notes {

@@ -1,11 +1,18 @@
 //! Notes on the capture and the replay in words.
 
-use roundelay::{LinkLayer, Rate};
+use roundelay::LinkLayer;
 use roundelay_advice::{Note, Obstacle, Oddity};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
 use roundelay_trace::{
     FlowBy, InterfaceLoad, OtherFlows, PlateauRate, SetForward, Silence, Tunnel,
 };
+
+use super::shapers::{all_carry_the_same, shapes_to_less};
+
+/// What may be wrong where a tree's rules match no flow.
+const OTHER_WAY: &str = " More of them would with source and destination exchanged: is this the \
+    tree of the other direction? `roundelay import --dev` names the interface, and uploads leave by \
+    another one than downloads.";
 
 /// Note on packets longer than Ethernet's, after their number.
 pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or \
@@ -169,9 +176,10 @@ pub(super) fn sentence(note: &Note) -> String {
             tree,
             reserves.join("; ")
         ),
-        Note::IdleLeaves { tree, leaves } => format!(
-            "Leaves of tree {tree} whose rules match no flow of this capture: {}.",
-            leaves.join(", ")
+        Note::IdleLeaves { tree, idle } => format!(
+            "Leaves of tree {tree} whose rules match no flow of this capture: {}.{}",
+            idle.leaves.join(", "),
+            if idle.looks_reversed { OTHER_WAY } else { "" }
         ),
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
         Note::UncertainCosts(specs) => format!(
@@ -188,7 +196,11 @@ pub(super) fn sentence(note: &Note) -> String {
              this rate a real queue builds up behind it, where it does nothing. Its printed \
              command has {link}."
         ),
-        Note::ShapesToLess(shaped) => shapes_to_less(shaped),
+        Note::ShapesToLess(slower) => format!(
+            "{} The others look better for that alone. {}",
+            shapes_to_less(slower),
+            all_carry_the_same(slower)
+        ),
         Note::OverheadTwice(spec) => format!(
             "{spec} adds an overhead to lengths that have the link's already: write it in one \
              place."
@@ -431,28 +443,6 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
 }
 
 /// Note on disciplines that carry less than the others, because they shape.
-fn shapes_to_less(shaped: &[(String, Rate)]) -> String {
-    let Some((_, first)) = shaped.first() else {
-        return String::new();
-    };
-    let mut least = *first;
-    let mut names = Vec::new();
-    for (spec, rate) in shaped {
-        let written = rate.to_string();
-        if spec.contains(&written) {
-            names.push(spec.clone());
-        } else {
-            names.push(format!("{spec} ({written} at most)"));
-        }
-        least = least.min(*rate);
-    }
-    format!(
-        "These shape to less than the others carry: {}. The others look better for that alone. \
-         With --rate {least} all carry the same.",
-        names.join(", ")
-    )
-}
-
 /// Note on a discipline that reordered these flows' packets, against its declaration.
 pub fn reordering_note(name: &str, flows: &str) -> String {
     format!("{name} reordered packets of {flows}, and does not declare `reorders`.")

@@ -4,6 +4,7 @@ use roundelay_advice::{Cause, Fate, OtherWinner, Reason, Share, Wait, Worst};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds, significant};
 use roundelay_trace::{Kind, KindOutcome};
 
+use super::shapers::handicap;
 use super::{reacting, why_not};
 
 /// Most disciplines named as about as good as the best one.
@@ -53,6 +54,7 @@ pub(super) fn sentence(reason: &Reason) -> String {
             other,
             host,
         } => by_host(specs, *least, other.as_ref(), host),
+        Reason::Handicap(slower) => handicap(slower),
         Reason::HurtsBulk {
             spec,
             flow,

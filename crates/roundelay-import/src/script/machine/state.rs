@@ -15,7 +15,7 @@ use crate::script::parse::Statement;
 /// The most functions that call each other.
 pub(super) const DEEPEST: usize = 32;
 /// What to do when we cannot follow a script.
-pub(super) const RECORD: &str = "give the tc commands as they are run instead (see docs/import.md)";
+pub(super) const RECORD: &str = "let `roundelay import --run -- SCRIPT` run it in a sandbox";
 
 /// What a script ran.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use roundelay::Fault;
 
-use super::super::call::{Call, Marking, Nft};
+use super::super::call::{Call, Marking, Nft, restored};
 use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
@@ -202,11 +202,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The lines of the file that `nft -f FILE` reads, if the script itself holds them.
-    fn rules_of_file(&mut self, simple: &Simple, words: &[String]) -> Vec<(usize, String)> {
-        let Some(file) = Nft::of(words).file else {
-            return Vec::new();
-        };
+    /// The lines of the file that a packet filter reads, if the script itself holds them.
+    fn rules_of_file(&mut self, simple: &Simple, file: &str) -> Vec<(usize, String)> {
         let mut lines: Lines = Vec::new();
         if let Some(written) = self.here_document(simple) {
             lines = written;
@@ -225,6 +222,42 @@ impl Machine {
             }
         }
         rules
+    }
+
+    /// A call of a packet filter.
+    fn packet_filter(&mut self, simple: &Simple, program: &str, words: &[String]) {
+        let line = simple.line;
+        match program {
+            "iptables" | "ip6tables" | "nft" => {
+                let mut words = words.to_vec();
+                program.clone_into(&mut words[0]);
+                let file = match program {
+                    "nft" => Nft::of(&words[1..]).file,
+                    _ => None,
+                };
+                let rules = match file {
+                    Some(file) => self.rules_of_file(simple, file),
+                    None => Vec::new(),
+                };
+                self.ran.markings.push(Marking { line, words, rules });
+            }
+            "iptables-restore" | "ip6tables-restore" => {
+                let of = program.trim_end_matches("-restore");
+                let file = words[1..].iter().find(|word| !word.starts_with('-'));
+                let file = file.map_or("-", String::as_str);
+                let rules = self.rules_of_file(simple, file);
+                if rules.is_empty() {
+                    let text = format!(
+                        "left out: the rules that {program} reads here, because the script does \
+                         not hold them; `roundelay import --run` reads them, too"
+                    );
+                    self.remark(line, text);
+                }
+                let keeps = words.iter().any(|word| word == "-n" || word == "--noflush");
+                self.ran.markings.extend(restored(of, &rules, keeps));
+            }
+            _ => {}
+        }
     }
 
     /// Another program. Some say where packets go, and some run tc.
@@ -247,16 +280,7 @@ impl Machine {
                 words: words.to_vec(),
             });
         }
-        if ["iptables", "ip6tables", "nft"].contains(&own) {
-            let mut words = words[start..].to_vec();
-            own.clone_into(&mut words[0]);
-            let rules = match own {
-                "nft" => self.rules_of_file(simple, &words[1..]),
-                _ => Vec::new(),
-            };
-            let line = simple.line;
-            self.ran.markings.push(Marking { line, words, rules });
-        }
+        self.packet_filter(simple, own, words.get(start..).unwrap_or_default());
         if ["source", "."].contains(&name) {
             let file = words.get(1).map_or("a file", String::as_str);
             let text = format!("left out: {file} is read here; give its variables with --set");
