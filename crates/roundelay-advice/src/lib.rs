@@ -60,7 +60,7 @@ pub struct Verdict {
     /// The answer, then the reasons.
     pub reasons: Vec<Reason>,
     /// Which discipline is best with each of the other seeds: indices, in the order of
-    /// [`Comparison::other_seeds`].
+    /// [`Comparison::other_seeds`]. Empty if none is named.
     pub with_other_seeds: Vec<usize>,
     /// Linux commands that set up the discipline, one per line. Empty if we know none.
     pub commands: Vec<String>,
@@ -96,11 +96,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     let of_senders = reaction::reasons(comparison, options, &standings, &choice);
     let behind = reasons.len().min(1);
     reasons.splice(behind..behind, of_senders);
-    reasons.extend(reasons::on_the_capture(
-        comparison,
-        options,
-        choice.is_contended,
-    ));
+    let of_the_capture = reasons::on_the_capture(comparison, options, choice.is_contended);
     // If the answer itself depends on the seed, this comes right behind it.
     let of_seeds = seeds::reason(comparison, &choice, &with_other_seeds);
     reasons.splice(behind..behind, of_seeds);
@@ -109,15 +105,16 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         Some(reserve) => reserve.is_question,
         None => false,
     };
-    let mut slower = shapers::slower_than_others(comparison, options);
-    let spec = &comparison.disciplines[choice.best].spec;
-    let is_slower = slower.iter().any(|(name, _)| name == spec);
-    let has_handicap = !slower.is_empty() && !is_slower && !choice.is_indifferent;
+    let slower = shapers::slower_than_best(choice.best, comparison, options);
+    let has_handicap = !slower.is_empty() && !choice.is_indifferent;
     // The packets are not one link's, or their times are not real, so the figures decide nothing.
     if is_question {
         reasons.clear();
     } else if has_handicap {
-        reasons = vec![Reason::Handicap(std::mem::take(&mut slower))];
+        reasons = vec![Reason::Handicap(slower)];
+        reasons.extend(of_the_capture);
+    } else {
+        reasons.extend(of_the_capture);
     }
     let is_named = !is_question && !has_handicap;
     // If the discipline does not matter, commands would only replace a queue that works as well.
@@ -135,10 +132,14 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
             reserve,
             other: other_way(comparison),
             reasons,
-            with_other_seeds,
+            with_other_seeds: if is_named {
+                with_other_seeds
+            } else {
+                Vec::new()
+            },
             commands: tc::with_size_table(commands, options.link),
         },
-        notes: notes::of(comparison, options, &standings, slower),
+        notes: notes::of(comparison, options, &standings, !has_handicap),
     }
 }
 

@@ -10,6 +10,7 @@ use roundelay_trace::{
     PlateauRate, SetForward, Silence, TreeFile, Tunnel,
 };
 
+use crate::shapers::slower_than_others;
 use crate::standing::{Obstacle, Standing};
 use crate::tc::FULL_PACKET;
 
@@ -147,6 +148,8 @@ pub enum Note {
         bandwidth: Rate,
         /// The link's rate.
         link: Rate,
+        /// Its command, if one is printed, has the link's rate.
+        is_alone: bool,
     },
     /// These disciplines and trees shape to clearly less than another one carries, each with what
     /// its shaper lets through.
@@ -221,13 +224,13 @@ pub enum Oddity {
     SkippedBlocks,
 }
 
-/// All notes on a comparison, in the order of telling. `slower` are disciplines that shape to less
-/// than others, if the verdict does not say so.
+/// All notes on a comparison, in the order of telling. `tells_shapers` unless the verdict tells which
+/// disciplines shape to less than others.
 pub(crate) fn of(
     comparison: &Comparison,
     options: &Options,
     standings: &[Standing],
-    slower: Vec<(String, Rate)>,
+    tells_shapers: bool,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(chosen(comparison));
@@ -250,7 +253,8 @@ pub(crate) fn of(
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
     notes.extend(uncertain_costs(comparison));
-    if !slower.is_empty() {
+    let slower = slower_than_others(comparison, options);
+    if tells_shapers && !slower.is_empty() {
         notes.push(Note::ShapesToLess(slower));
     }
     if let Some(reaction) = &comparison.reaction {
@@ -562,7 +566,12 @@ fn uncertain_costs(comparison: &Comparison) -> Option<Note> {
 /// Options of cake that do not do what they seem to, on this link or in this replay.
 fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
     let mut notes = Vec::new();
-    for Named { name, cake } in cakes(comparison, options) {
+    for Named {
+        name,
+        cake,
+        is_alone,
+    } in cakes(comparison, options)
+    {
         if let Some(bandwidth) = cake.bandwidth
             && bandwidth > options.rate
         {
@@ -570,6 +579,7 @@ fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
                 spec: name.clone(),
                 bandwidth,
                 link: options.rate,
+                is_alone,
             });
         }
         let has_own_link = cake.overhead > 0 || cake.mpu > 0 || cake.framing != Framing::None;
@@ -587,6 +597,8 @@ fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
 struct Named<'a> {
     name: String,
     cake: &'a cake::Config,
+    /// It is in no tree.
+    is_alone: bool,
 }
 
 /// The compared cakes, then those in trees: one of each kind.
@@ -596,17 +608,25 @@ fn cakes<'a>(comparison: &Comparison, options: &'a Options) -> Vec<Named<'a>> {
     for (spec, result) in options.specs.iter().zip(&comparison.disciplines) {
         if let AnyDiscipline::Cake(cake) = &spec.discipline {
             let name = result.spec.clone();
-            cakes.push(Named { name, cake });
+            cakes.push(Named {
+                name,
+                cake,
+                is_alone: true,
+            });
         }
     }
     for (tree, result) in options.trees.iter().zip(&comparison.disciplines[written..]) {
-        let first = cakes.len();
+        let mut known = BTreeSet::new();
         for leaf in tree.leaves() {
+            let name = format!("{} in {}", leaf.discipline, result.spec);
             if let AnyDiscipline::Cake(cake) = &leaf.discipline
-                && !cakes[first..].iter().any(|known| known.cake == cake)
+                && known.insert(name.clone())
             {
-                let name = format!("{} in {}", leaf.discipline, result.spec);
-                cakes.push(Named { name, cake });
+                cakes.push(Named {
+                    name,
+                    cake,
+                    is_alone: false,
+                });
             }
         }
     }

@@ -16,6 +16,24 @@ pub(crate) fn slower_than_others(
     comparison: &Comparison,
     options: &Options,
 ) -> Vec<(String, Rate)> {
+    let rates = rates(options);
+    let fastest = rates.iter().map(|rate| carried(*rate, options)).max();
+    slower_than(fastest.unwrap_or(options.rate), &rates, comparison)
+}
+
+/// Those that shape to clearly less than this one carries.
+pub(crate) fn slower_than_best(
+    best: usize,
+    comparison: &Comparison,
+    options: &Options,
+) -> Vec<(String, Rate)> {
+    let rates = rates(options);
+    let own = rates.get(best).copied().flatten();
+    slower_than(carried(own, options), &rates, comparison)
+}
+
+/// The most that each lets through, None for those that do not shape.
+fn rates(options: &Options) -> Vec<Option<Rate>> {
     let mut rates = Vec::new();
     for spec in &options.specs {
         rates.push(most_of(&spec.discipline));
@@ -23,15 +41,22 @@ pub(crate) fn slower_than_others(
     for tree in &options.trees {
         rates.push(most_of_tree(tree.config()));
     }
-    let mut fastest = 0;
-    for rate in &rates {
-        let carried = rate.unwrap_or(options.rate).min(options.rate);
-        fastest = carried.bits_per_second().max(fastest);
-    }
+    rates
+}
+
+fn carried(shaped: Option<Rate>, options: &Options) -> Rate {
+    shaped.unwrap_or(options.rate).min(options.rate)
+}
+
+fn slower_than(
+    other: Rate,
+    rates: &[Option<Rate>],
+    comparison: &Comparison,
+) -> Vec<(String, Rate)> {
     let mut shaped = Vec::new();
     for (result, rate) in comparison.disciplines.iter().zip(rates) {
-        if let Some(rate) = rate
-            && (rate.bits_per_second() as f64) < ALIKE * fastest as f64
+        if let Some(rate) = *rate
+            && (rate.bits_per_second() as f64) < ALIKE * other.bits_per_second() as f64
         {
             shaped.push((result.spec.clone(), rate));
         }

@@ -99,10 +99,6 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, Fault> {
     read(settings, text).map_err(|fault| fault.with_file(name))
 }
 
-/// What to do where a script is more than is read here.
-const RUN_IT: &str =
-    "; or `roundelay import --run -- SCRIPT` runs it in a sandbox and reads its commands";
-
 /// The longest script in bytes. Together with what its commands may cost, this bounds memory and time.
 const LONGEST: usize = 4 << 20;
 
@@ -122,14 +118,12 @@ fn read(settings: &Settings, text: &str) -> Result<Imported, Fault> {
         Some(translated) => &translated.script,
         None => text,
     };
-    let can_be_run = configured.is_none() && !settings.is_recording;
-    let hint = if can_be_run { RUN_IT } else { "" };
     let Ran {
         calls,
         markings,
         mut remarks,
         lost_classes,
-    } = script::run(script, &settings.variables, hint)?;
+    } = script::run(script, &settings.variables)?;
     if let Some(translated) = &mut configured {
         remarks.append(&mut translated.remarks);
     }

@@ -13,11 +13,36 @@ use crate::ruleset::{Hook, Rule, Ruleset};
 use crate::script::{Marking, Nft};
 use crate::units::whole;
 
+use standing::Standing;
+
+mod standing;
+
+/// What to do about rules that lie in another file.
+const READS_THEM: &str = "`roundelay import --run` reads them, too";
+
+/// A mark, of which a rule sets or asks for the bits of the mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) value: u32,
+    pub(crate) mask: u32,
+}
+
+impl Mark {
+    /// A mark with or without a mask: `0x10`, `0x10/0xff`.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let (value, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));
+        Some(Self {
+            value: u32::try_from(whole(value)?).ok()?,
+            mask: u32::try_from(whole(mask)?).ok()?,
+        })
+    }
+}
+
 /// What a rule does with its packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sets {
     /// The mark.
-    Mark(u32),
+    Mark(Mark),
     /// The code point.
     CodePoint(u8),
     /// The class, as `CLASSIFY` and nft's `meta priority` name it.
@@ -79,9 +104,14 @@ impl Marks {
         let mut chains = Chains::default();
         let mut wrong = Vec::new();
         let mut ruleset = Ruleset::default();
-        for call in marks.standing(calls) {
+        let standing = Standing::of(calls);
+        for call in standing.calls() {
             let program = call.words.first().map_or("", String::as_str);
             let words = &call.words[1..];
+            if program.ends_with("-restore") {
+                marks.lack(call.line, &format!("{program} reads"), READS_THEM);
+                continue;
+            }
             if program == "nft" {
                 let nft = Nft::of(words);
                 if nft.only_checks {
@@ -89,11 +119,10 @@ impl Marks {
                 }
                 ruleset.define(&nft.defined);
                 match nft.file {
-                    Some(file) if call.rules.is_empty() => marks.lack(
-                        call.line,
-                        file,
-                        "`roundelay import --run` reads what follows -f, too",
-                    ),
+                    Some(file) if call.rules.is_empty() => {
+                        let reads = format!("{program} reads from {file}");
+                        marks.lack(call.line, &reads, READS_THEM);
+                    }
                     Some(_) => ruleset.add(&call.rules),
                     None => ruleset.add(&[(call.line, nft.command.join(" "))]),
                 }
@@ -109,11 +138,20 @@ impl Marks {
                 }),
             }
         }
+        marks.left_out.extend(standing.left_out);
         for (line, file) in &ruleset.included {
-            marks.lack(*line, file, "write them in place of `include`");
+            let include = format!("nft reads from {file}");
+            marks.lack(*line, &include, "write them in place of `include`");
         }
         for (line, command) in &ruleset.numbered {
-            marks.lack_number(*line, command);
+            marks.left_out.push(LeftOut {
+                line: *line,
+                text: format!(
+                    "left out: `{command}` deletes or replaces a rule by a number, which is not \
+                     known here"
+                ),
+                is_mark: true,
+            });
         }
         for rule in ruleset.resolved() {
             match of_nft(&rule, device) {
@@ -141,81 +179,13 @@ impl Marks {
         marks
     }
 
-    /// The calls without those that add rules of iptables which later ones take away.
-    fn standing<'a>(&mut self, calls: &'a [Marking]) -> Vec<&'a Marking> {
-        let mut standing: Vec<&Marking> = Vec::new();
-        for call in calls {
-            let program = call.words.first().map_or("", String::as_str);
-            if program == "nft" {
-                standing.push(call);
-                continue;
-            }
-            let table = behind(&call.words, &TABLE).unwrap_or("filter");
-            if behind(&call.words, &RENAMES).is_some() {
-                let command = call.words.join(" ");
-                self.left_out.push(LeftOut {
-                    line: call.line,
-                    text: format!("left out: `{command}` renames a chain, which is not followed"),
-                    is_mark: true,
-                });
-                continue;
-            }
-            if call
-                .words
-                .iter()
-                .any(|word| FLUSHES.contains(&word.as_str()))
-            {
-                let chain = behind(&call.words, &FLUSHES).filter(|word| !word.starts_with('-'));
-                standing.retain(|other| !is_rule_of(other, [program, table], chain));
-                continue;
-            }
-            let Some(chain) = behind(&call.words, &CHANGES) else {
-                standing.push(call);
-                continue;
-            };
-            let number = call.words.iter().rposition(|word| word == chain);
-            let number = number.and_then(|at| call.words.get(at + 1));
-            if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
-                for other in &standing {
-                    if is_rule_of(other, [program, table], Some(chain)) {
-                        self.lack_number(call.line, &call.words.join(" "));
-                        break;
-                    }
-                }
-                continue;
-            }
-            let gone = specification(&call.words);
-            for (place, other) in standing.iter().enumerate() {
-                if is_rule_of(other, [program, table], Some(chain))
-                    && specification(&other.words) == gone
-                {
-                    standing.remove(place);
-                    break;
-                }
-            }
-        }
-        standing
-    }
-
-    fn lack_number(&mut self, line: usize, command: &str) {
-        let text = format!(
-            "left out: `{command}` deletes or replaces a rule by a number, which is not known here"
-        );
+    /// Tells of rules that the script does not hold.
+    fn lack(&mut self, line: usize, who: &str, hint: &str) {
         self.left_out.push(LeftOut {
             line,
-            text,
-            is_mark: true,
-        });
-    }
-
-    fn lack(&mut self, line: usize, file: &str, hint: &str) {
-        let text = format!(
-            "the rules that nft reads from {file} are left out, because the script does not hold \
-             them; {hint}"
-        );
-        self.left_out.push(LeftOut {
-            line,
-            text,
+            text: format!(
+                "the rules that {who} are left out, because the script does not hold them; {hint}"
+            ),
             is_mark: true,
         });
     }
@@ -253,7 +223,8 @@ enum Set {
     Other,
 }
 
-fn what_is_set(words: &[String]) -> Set {
+fn what_is_set<Word: AsRef<str>>(words: &[Word]) -> Set {
+    let words = Vec::from_iter(words.iter().map(AsRef::as_ref));
     let text = words.join(" ");
     let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
     match () {
@@ -270,7 +241,8 @@ struct Step {
     chain: String,
     does: Does,
     alternatives: Vec<Tests>,
-    only_unmarked: bool,
+    /// It is for packets without a mark, as far as these bits go.
+    only_unmarked: Option<u32>,
     /// It was inserted before the others.
     goes_first: bool,
     /// Its packets leave the chain.
@@ -335,7 +307,7 @@ struct Rewritten {
 
 /// Packets that a rule marks, or whose mark it takes away.
 struct Touched {
-    is_marked: bool,
+    mark: Mark,
     alternatives: Vec<Tests>,
 }
 
@@ -358,13 +330,19 @@ struct Walk {
     compared: usize,
 }
 
+/// Packets that had no mark, as far as these bits go, when so many rules had touched marks.
+#[derive(Clone, Copy)]
+struct Unmarked {
+    bits: u32,
+    touched: usize,
+}
+
 /// Where a chain was entered.
 #[derive(Clone, Copy)]
 struct Entry {
     /// So many chains are around it.
     depth: usize,
-    /// Packets had no mark when so many rules had touched marks.
-    unmarked: Option<usize>,
+    unmarked: Option<Unmarked>,
     /// What the base chain sets, by kind.
     kinds: [bool; Sets::KINDS],
 }
@@ -532,16 +510,19 @@ impl Chains {
                 break;
             };
             let unmarked = match step.only_unmarked {
-                true => Some(walk.touched.len()),
-                false => entry.unmarked,
+                Some(bits) => Some(Unmarked {
+                    bits,
+                    touched: walk.touched.len(),
+                }),
+                None => entry.unmarked,
             };
             match &step.does {
                 _ if alternatives.is_empty() => continue,
                 Does::Nothing => {}
                 Does::Sets(sets) => {
                     let alternatives = match unmarked {
-                        Some(number) if !sets.is_mark() => {
-                            walk.without_mark(*line, &alternatives, number)
+                        Some(unmarked) if !sets.is_mark() => {
+                            walk.without_mark(*line, &alternatives, unmarked)
                         }
                         _ => alternatives.clone(),
                     };
@@ -550,7 +531,7 @@ impl Chains {
                         sets: sets.clone(),
                         alternatives,
                     };
-                    walk.set(marked, step.only_unmarked);
+                    walk.set(marked, step.only_unmarked.is_some());
                 }
                 Does::Jumps(_) if entry.depth == DEEPEST => {
                     walk.leave_out(
@@ -566,7 +547,7 @@ impl Chains {
                         unmarked,
                         ..entry
                     };
-                    if step.only_unmarked {
+                    if step.only_unmarked.is_some() {
                         let before = std::mem::take(&mut walk.found);
                         self.follow(&inner, &alternatives, entry, walk);
                         let found = std::mem::replace(&mut walk.found, before);
@@ -590,7 +571,7 @@ impl Chains {
             if kinds == [false; Sets::KINDS] {
                 continue;
             }
-            if step.only_unmarked {
+            if step.only_unmarked.is_some() {
                 walk.leave_out(
                     *line,
                     "this rule is left out: it ends its chain for packets without a mark, and \
@@ -652,7 +633,7 @@ impl Walk {
     fn set(&mut self, marked: Marked, only_unmarked: bool) {
         match &marked.sets {
             Sets::Mark(mark) => self.touched.push(Touched {
-                is_marked: *mark != 0,
+                mark: *mark,
                 alternatives: marked.alternatives.clone(),
             }),
             Sets::CodePoint(point) => self.rewritten.push(Rewritten {
@@ -677,7 +658,7 @@ impl Walk {
             inner.into_iter().partition(|marked| marked.sets.is_mark());
         let mut found = VecDeque::from(others);
         for early in std::mem::take(&mut self.found) {
-            if early.sets == Sets::Mark(0) {
+            if matches!(early.sets, Sets::Mark(Mark { value: 0, .. })) {
                 for marked in &marks {
                     let both = self.both(marked.line, &marked.alternatives, &early.alternatives);
                     found.push_back(Marked {
@@ -694,23 +675,28 @@ impl Walk {
         self.found = found;
     }
 
-    /// Those of the packets that had no mark when so many rules had touched marks.
-    fn without_mark(&mut self, line: usize, asked: &[Tests], touched: usize) -> Vec<Tests> {
+    /// Those of the packets that had no mark.
+    fn without_mark(&mut self, line: usize, asked: &[Tests], unmarked: Unmarked) -> Vec<Tests> {
+        let Unmarked { bits, touched } = unmarked;
         let mut all = Vec::new();
         let mut may_differ = false;
         for tests in asked {
             let mut is_marked = false;
             for early in self.touched[..touched].iter().rev() {
+                if early.mark.mask & bits == 0 {
+                    continue;
+                }
                 self.compared += early.alternatives.len();
                 if self.compared > MOST_COMPARED {
                     may_differ = true;
                     break;
                 }
+                let marks = early.mark.value & bits != 0;
                 if filters::one_covers(&early.alternatives, tests) {
-                    is_marked = early.is_marked;
+                    is_marked = marks;
                     break;
                 }
-                may_differ |= early.is_marked && filters::one_overlaps(&early.alternatives, tests);
+                may_differ |= marks && filters::one_overlaps(&early.alternatives, tests);
             }
             if !is_marked {
                 all.push(tests.clone());
@@ -950,15 +936,10 @@ fn code_point(text: &str) -> Result<u8, Fault> {
     Err(unknown(text))
 }
 
-/// A mark under a mask that has all its bits: `0x10`, `0x10/0xff`.
-fn mark(text: &str) -> Result<u32, Fault> {
-    let (value, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));
-    match (whole(value), whole(mask)) {
-        (Some(value), Some(mask)) if value & !mask == 0 => {
-            u32::try_from(value).map_err(|_| unknown(text))
-        }
-        _ => Err(unknown(text)),
-    }
+/// A mark under a mask that has all its bits.
+fn mark(text: &str) -> Result<Mark, Fault> {
+    let mark = Mark::read(text).filter(|mark| mark.value & !mark.mask == 0);
+    mark.ok_or_else(|| unknown(text))
 }
 
 /// Whether a name, which may end in a letter that stands for any others, is that of the interface.
@@ -995,7 +976,7 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
     let mut table = "filter".to_owned();
     let mut asked = Asked::default();
     let mut sets = None;
-    let mut only_unmarked = false;
+    let mut only_unmarked = None;
     let mut goes_first = false;
     let mut below = None;
     let mut is_ack = false;
@@ -1065,10 +1046,10 @@ fn of_iptables(words: &[String], is_ipv4: bool, device: &str) -> Result<Option<S
             }
             "--mark" => {
                 let asked = after(&mut words, word)?;
-                if mark(asked.split('/').next().unwrap_or_default())? != 0 {
-                    return Err(unknown(&format!("--mark {asked}")));
+                match Mark::read(asked) {
+                    Some(Mark { value: 0, mask }) => only_unmarked = Some(mask),
+                    _ => return Err(unknown(&format!("--mark {asked}"))),
                 }
-                only_unmarked = true;
             }
             "--tcp-flags" => {
                 let mask = after(&mut words, word)?;
@@ -1139,36 +1120,7 @@ fn after<'a>(words: &mut impl Iterator<Item = &'a str>, word: &str) -> Result<&'
 }
 
 const ADDS: [&str; 4] = ["-A", "--append", "-I", "--insert"];
-const CHANGES: [&str; 4] = ["-D", "--delete", "-R", "--replace"];
-const FLUSHES: [&str; 2] = ["-F", "--flush"];
-const RENAMES: [&str; 2] = ["-E", "--rename-chain"];
 const TABLE: [&str; 2] = ["-t", "--table"];
-
-/// Whether a call adds a rule to this table of a program, and to this chain if one is given.
-fn is_rule_of(call: &Marking, [program, table]: [&str; 2], chain: Option<&str>) -> bool {
-    let Some(of) = behind(&call.words, &ADDS) else {
-        return false;
-    };
-    call.words[0] == program
-        && behind(&call.words, &TABLE).unwrap_or("filter") == table
-        && (chain.is_none() || chain == Some(of))
-}
-
-/// A rule of iptables, whatever is done with it.
-fn specification(words: &[String]) -> Vec<&str> {
-    let mut all = Vec::new();
-    let mut words = words.iter().map(String::as_str).peekable();
-    while let Some(word) = words.next() {
-        match word {
-            "-w" | "--wait" => {
-                words.next_if(|word| word.parse::<u32>().is_ok());
-            }
-            _ if ADDS.contains(&word) || CHANGES.contains(&word) => all.push("-A"),
-            _ => all.push(word),
-        }
-    }
-    all
-}
 
 /// The word behind the last of these options.
 fn behind<'a>(words: &'a [String], options: &[&str]) -> Option<&'a str> {
@@ -1205,7 +1157,7 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
     let mut does = Does::Nothing;
     let mut ends = false;
     let mut accepts = false;
-    let mut only_unmarked = false;
+    let mut only_unmarked = None;
     let mut at = 0;
     while at < words.len() {
         let rest = &words[at..];
@@ -1277,7 +1229,7 @@ fn of_nft(rule: &Rule, device: &str) -> Result<Option<Step>, Fault> {
                 4
             }
             ["meta", "mark", "0" | "0x0" | "0x00000000", ..] => {
-                only_unmarked = true;
+                only_unmarked = Some(u32::MAX);
                 3
             }
             ["ip" | "ip6", "dscp", value, ..] => {
@@ -1344,6 +1296,15 @@ fn of_transport(asked: &mut Asked, word: &str) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
+    /// The whole mark.
+    fn marked(value: u32) -> Sets {
+        bits(value, u32::MAX)
+    }
+
+    fn bits(value: u32, mask: u32) -> Sets {
+        Sets::Mark(Mark { value, mask })
+    }
+
     fn rules(lines: &[&str]) -> (Vec<(Sets, Vec<String>)>, Vec<String>) {
         let mut calls = Vec::new();
         for (number, line) in (1..).zip(lines) {
@@ -1386,12 +1347,12 @@ mod tests {
         assert_are(&[
             (
                 "iptables -t mangle -A POSTROUTING -o eth0 -p udp --dport 53 -j MARK --set-mark 0x10",
-                Sets::Mark(16),
+                marked(16),
                 &["udp and dst port 53 and src 0.0.0.0/0"],
             ),
             (
                 "iptables -t mangle -A FORWARD -p tcp -m multiport --dports 80,443 -j MARK --set-xmark 2/0xff",
-                Sets::Mark(2),
+                bits(2, 0xff),
                 &[
                     "tcp and dst port 80 and src 0.0.0.0/0",
                     "tcp and dst port 443 and src 0.0.0.0/0",
@@ -1409,7 +1370,7 @@ mod tests {
             ),
             (
                 "iptables -t mangle -A POSTROUTING -p tcp -m tcp --tcp-flags SYN,RST,ACK ACK -m length --length :64 -j MARK --set-mark 1",
-                Sets::Mark(1),
+                marked(1),
                 &["ack below 65 bytes and src 0.0.0.0/0"],
             ),
         ]);
@@ -1420,7 +1381,7 @@ mod tests {
         assert_are(&[
             (
                 "nft add rule inet fw post udp dport 53 counter meta mark set 0x10",
-                Sets::Mark(16),
+                marked(16),
                 &["udp and dst port 53"],
             ),
             (
@@ -1475,10 +1436,10 @@ mod tests {
         };
         let lines = [rule(1, ""), rule(2, "")];
         let lines = Vec::from_iter(lines.iter().map(String::as_str));
-        assert_eq!(order(&lines), [Sets::Mark(2), Sets::Mark(1)]);
+        assert_eq!(order(&lines), [marked(2), marked(1)]);
         let lines = [rule(1, "-m mark --mark 0"), rule(2, "-m mark --mark 0")];
         let lines = Vec::from_iter(lines.iter().map(String::as_str));
-        assert_eq!(order(&lines), [Sets::Mark(1), Sets::Mark(2)]);
+        assert_eq!(order(&lines), [marked(1), marked(2)]);
     }
 
     /// Marks of packets, by what the rules in their order say of each.
@@ -1490,7 +1451,7 @@ mod tests {
             let Sets::Mark(mark) = sets else {
                 panic!("{sets:?}");
             };
-            all.extend(alternatives.into_iter().map(|tests| (mark, tests)));
+            all.extend(alternatives.into_iter().map(|tests| (mark.value, tests)));
         }
         all
     }
@@ -1587,7 +1548,7 @@ mod tests {
         ]);
         assert!(remarks.is_empty(), "{remarks:?}");
         let sets = Vec::from_iter(rules.iter().map(|(sets, _)| sets.clone()));
-        assert_eq!(sets, [Sets::Mark(1), Sets::Mark(3), Sets::Mark(2)]);
+        assert_eq!(sets, [marked(1), bits(3, 0xff), bits(2, 0xff)]);
         assert_eq!(rules[0].1.len(), 4, "either port");
         assert_eq!(rules[1].1, ["src 0.0.0.0/0 and dscp cs1"]);
     }

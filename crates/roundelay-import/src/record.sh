@@ -90,15 +90,44 @@ if [ "$name" = nft ]; then
     fi
 fi
 
+# Reads the options of iptables-restore. Those that only test or print record nothing.
+restores() {
+    line=$name file=/dev/stdin tests=
+    while [ $# -gt 0 ]; do
+        takes=
+        case $1 in
+            --test | --help | --version) tests=1 ;;
+            --table | --modprobe) takes=any ;;
+            --wait | --wait-interval) takes=number ;;
+            --*) ;;
+            -*[TM]) takes=any ;;
+            -*[wW]) takes=number ;;
+            -?*) ;;
+            *) file=$1 ;;
+        esac
+        case $1 in
+            --*) ;;
+            -[TM]*) ;;
+            -*[thV]*) tests=1 ;;
+        esac
+        case $1 in -?*) line="$line $(quoted "$1")" ;; esac
+        case $takes,${2-} in
+            ,* | *,) ;;
+            number,*[!0-9]*) ;;
+            *)
+                line="$line $(quoted "$2")"
+                shift
+                ;;
+        esac
+        shift
+    done
+    [ "$file" = - ] && file=/dev/stdin
+}
+
 case $name in
     *-restore)
-        line=$name file=/dev/stdin
-        for word; do
-            case $word in
-                -*) line="$line $(quoted "$word")" ;;
-                *) file=$word ;;
-            esac
-        done
+        restores "$@"
+        [ -n "$tests" ] && exit 0
         needs "$file"
         {
             printf '%s\n' "$line <<'END_OF_RULES'"

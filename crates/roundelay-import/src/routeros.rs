@@ -595,7 +595,7 @@ fn write(device: &str, classes: &[Class<'_>], told: &mut Told) -> Result<(), Fau
         told.run(line, &command);
         if !class.name.is_empty() {
             let place = [device.to_owned(), id.clone()];
-            told.names.insert(place, class.name.to_owned());
+            told.names.insert(place, unescaped(class.name));
         }
         if !is_leaf {
             continue;
@@ -629,6 +629,31 @@ fn write(device: &str, classes: &[Class<'_>], told: &mut Told) -> Result<(), Fau
         }
     }
     Ok(())
+}
+
+/// A text as RouterOS writes it, with its escapes: `\"`, `\\`, `\_` for a space, `\1B` for a byte.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain += &rest[..at];
+        let escaped = &rest[at + 1..];
+        let code = escaped
+            .get(..2)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let Some(letter) = escaped.chars().next() else {
+            return plain;
+        };
+        let (meant, used) = match (letter, code) {
+            (_, Some(code)) => (char::from(code), 2),
+            ('_', _) => (' ', 1),
+            ('n' | 'r' | 't' | 'a' | 'b' | 'f' | 'v', _) => (' ', 1),
+            (letter, _) => (letter, letter.len_utf8()),
+        };
+        plain.push(meant);
+        rest = &escaped[used..];
+    }
+    plain + rest
 }
 
 /// A filter of u32 for an end of packets.

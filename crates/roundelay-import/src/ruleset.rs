@@ -178,6 +178,7 @@ impl Ruleset {
                     self.chains.remove(&[table, chain.clone()]);
                 }
             }
+            ("rename", "chain", Some((table, [chain, new]))) => self.rename(&table, chain, new),
             ("flush" | "delete" | "destroy", "set", Some((table, [name, ..]))) => {
                 self.sets.remove(&[table, name.clone()]);
             }
@@ -212,12 +213,37 @@ impl Ruleset {
                     self.declare(table.to_owned(), chain, hook);
                 }
                 [object, name, ..] if object == "set" && is_block => self.set(tokens, table, name),
-                [flags, flag] if flags == "flags" && flag == "dormant" => {
-                    self.dormant.insert(table.to_owned());
+                [key, flags @ ..] if key == "flags" => {
+                    let mut flags = flags.iter().map(|flag| flag.trim_matches(','));
+                    if flags.any(|flag| flag.split(',').any(|flag| flag == "dormant")) {
+                        self.dormant.insert(table.to_owned());
+                    }
                 }
                 _ if is_block => tokens.skip_block(),
                 _ => {}
             }
+        }
+    }
+
+    /// Renames a chain, and where packets enter it.
+    fn rename(&mut self, table: &str, chain: &str, new: &str) {
+        for rule in &mut self.rules {
+            if rule.table != table {
+                continue;
+            }
+            if rule.chain == chain {
+                new.clone_into(&mut rule.chain);
+            }
+            let mut is_verdict = false;
+            for word in &mut rule.words {
+                if is_verdict && word == chain {
+                    new.clone_into(word);
+                }
+                is_verdict = word == "jump" || word == "goto";
+            }
+        }
+        if let Some(hook) = self.chains.remove(&[table.to_owned(), chain.to_owned()]) {
+            self.chains.insert([table.to_owned(), new.to_owned()], hook);
         }
     }
 

@@ -13,6 +13,7 @@ mod names;
 mod parse;
 mod pattern;
 mod programs;
+mod restore;
 
 pub(crate) use call::{Call, Marking, Nft};
 pub(crate) use machine::{Ran, run};

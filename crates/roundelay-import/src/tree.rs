@@ -13,11 +13,11 @@ use crate::commands::{Class, Device, Filter, Handle, Parent, Qdisc};
 use crate::faults::at_line;
 use crate::filters::{self, Rule, Test, Tests};
 use crate::leaf::{Leaf, leaf};
-use crate::marks::{Marked, Marks, Sets};
+use crate::marks::{Mark, Marked, Marks, Sets};
 use crate::noted::Noted;
 use crate::remarks;
-use crate::units::whole;
 
+use write::readable;
 pub(crate) use write::written;
 
 /// The most levels that a tree has below its root.
@@ -28,6 +28,8 @@ const MOST_RULES: usize = 4096;
 const MOST_FILTERS: usize = 20_000;
 /// The most rules that we compare with each other.
 const MOST_COMPARED: usize = 1000;
+/// So many alternatives of marks are compared with each other.
+const MOST_MARKS_COMPARED: usize = 1 << 20;
 /// Qdiscs that a tree skips, to go on with what is below them.
 const PASSED: [&str; 6] = ["netem", "mq", "mqprio", "multiq", "taprio", "plug"];
 /// The queue that Linux makes where nobody sets one up: its length in packets is txqueuelen.
@@ -155,10 +157,11 @@ impl Planted {
         let mut renamed = BTreeMap::new();
         for node in &self.nodes {
             let place = [device.to_owned(), node.name.clone()];
-            if let Some(name) = names.get(&place)
-                && taken.insert(name.clone())
-            {
-                renamed.insert(node.name.clone(), name.clone());
+            let Some(name) = names.get(&place).map(|name| readable(name)) else {
+                continue;
+            };
+            if !name.is_empty() && taken.insert(name.clone()) {
+                renamed.insert(node.name.clone(), name);
             }
         }
         let change = |name: &mut String| {
@@ -771,14 +774,11 @@ impl<'a> Planter<'a> {
         let mut choice = otherwise.clone();
         let mut behind_marks = otherwise.clone();
         for followed in rules.into_iter().rev() {
-            let (filter, rule) = match followed {
-                Followed::By(filter, rule) => (filter, rule),
+            let line = match &followed {
+                Followed::By(filter, _) => filter.line,
+                Followed::OtherMark(marked) => marked.line,
                 Followed::EndOfMarks => {
                     behind_marks = choice.clone();
-                    continue;
-                }
-                Followed::OtherMark(alternatives) => {
-                    choice = before(choice, &alternatives, &behind_marks);
                     continue;
                 }
             };
@@ -787,9 +787,21 @@ impl<'a> Planter<'a> {
                 let text = format!(
                     "more than {MOST_FILTERS} rules: this filter and those before it are left out"
                 );
-                self.note(filter.line, &top.to_string(), text);
+                self.note(line, &top.to_string(), text);
                 break;
             }
+            let (filter, rule) = match followed {
+                Followed::By(filter, rule) => (filter, rule),
+                Followed::OtherMark(marked) => {
+                    let short = filters::short(&marked.alternatives);
+                    match self.other_length(short) {
+                        Some(text) => self.note(line, &top.to_string(), text),
+                        None => choice = before(choice, &marked.alternatives, &behind_marks),
+                    }
+                    continue;
+                }
+                Followed::EndOfMarks => continue,
+            };
             if let Some(text) = self.other_length(rule.short()) {
                 self.note(filter.line, &top.to_string(), text);
                 continue;
@@ -834,13 +846,18 @@ impl<'a> Planter<'a> {
         })
     }
 
-    /// Filters as rules, in their order. Those on marks that follow each other have the order of the
-    /// packet filter's rules, because a packet has one mark, and several of these rules may match it.
+    /// Filters as rules, in their order. Those on the same bits of marks that follow each other have the
+    /// order of the packet filter's rules, because a packet has one mark, and several of these rules
+    /// may match it.
     fn rules_of(&mut self, filters: &[&'a Filter], top: Handle) -> Vec<Followed<'a>> {
         let mut all = Vec::new();
         let mut rest = filters;
         while let Some(first) = rest.first() {
-            let run = rest.iter().take_while(|filter| filter.kind == "fw").count();
+            let mask = asked_of(first).map(|mark| mark.mask);
+            let run = rest.iter().take_while(|filter| {
+                filter.kind == "fw" && asked_of(filter).map(|mark| mark.mask) == mask
+            });
+            let run = run.count();
             let (filters, behind) = rest.split_at(run.max(1));
             rest = behind;
             if run > 0 {
@@ -868,43 +885,52 @@ impl<'a> Planter<'a> {
     /// Adds the rules of filters on marks.
     fn add_marked(&mut self, filters: &[&'a Filter], top: Handle, all: &mut Vec<Followed<'a>>) {
         let marks = self.marks;
+        let first = all.len();
+        let mut by_value: BTreeMap<u32, &'a Filter> = BTreeMap::new();
+        let mut mask = 0;
         for filter in filters {
-            if !marks.rules.iter().any(|rule| is_of(filter, &rule.sets))
-                && let Err(why) = filters::read(filter)
-            {
+            if let Some(asked) = asked_of(filter) {
+                mask = asked.mask;
+                by_value.entry(asked.value & asked.mask).or_insert(filter);
+            }
+        }
+        let mut met = BTreeSet::new();
+        let mut of_rules = Vec::new();
+        for marked in &marks.rules {
+            let Sets::Mark(mark) = &marked.sets else {
+                continue;
+            };
+            // It sets none of the bits that these filters ask for.
+            if mark.mask & mask == 0 {
+                continue;
+            }
+            if mark.mask & mask != mask {
+                let text = "left out: the bits of the mark that this rule does not set, though a \
+                            filter asks for them; it counts as if they were 0";
+                self.note(marked.line, &top.to_string(), text);
+            }
+            let value = mark.value & mask;
+            met.insert(value);
+            of_rules.push((marked, by_value.get(&value).copied()));
+        }
+        for filter in filters {
+            let is_met = asked_of(filter).is_some_and(|asked| met.contains(&(asked.value & mask)));
+            if !is_met && let Err(why) = filters::read(filter) {
                 self.note_filter(filter, top, &why);
             }
         }
-        let first = all.len();
-        for (number, marked) in marks.rules.iter().enumerate() {
-            let Some(filter) = filters.iter().find(|filter| is_of(filter, &marked.sets)) else {
-                if marked.sets.is_mark() && self.takes_over(marked, filters, number) {
-                    all.push(Followed::OtherMark(marked.alternatives.clone()));
-                }
-                continue;
-            };
-            match filters::marked(filter, &marked.alternatives) {
-                Ok(rule) => all.push(Followed::By(filter, rule)),
-                Err(why) => self.note_filter(filter, top, &why),
+        let takes_over = taking_over(&of_rules);
+        for ((marked, filter), takes_over) in of_rules.into_iter().zip(takes_over) {
+            match filter.map(|filter| (filter, filters::marked(filter, &marked.alternatives))) {
+                Some((filter, Ok(rule))) => all.push(Followed::By(filter, rule)),
+                Some((filter, Err(why))) => self.note_filter(filter, top, &why),
+                None if takes_over => all.push(Followed::OtherMark(marked)),
+                None => {}
             }
         }
         if all.len() > first {
             all.push(Followed::EndOfMarks);
         }
-    }
-
-    /// Whether a rule takes packets from one that comes behind it in the list and has a filter here.
-    fn takes_over(&self, marked: &Marked, filters: &[&Filter], number: usize) -> bool {
-        for other in &self.marks.rules[number + 1..] {
-            if filters.iter().any(|filter| is_of(filter, &other.sets)) {
-                for tests in &other.alternatives {
-                    if filters::one_overlaps(&marked.alternatives, tests) {
-                        return true;
-                    }
-                }
-            }
-        }
-        false
     }
 
     /// Says which rules of a packet filter the tree lacks.
@@ -1064,22 +1090,45 @@ impl<'a> Planter<'a> {
 enum Followed<'a> {
     By(&'a Filter, Rule),
     /// Packets with a mark that none of these filters asks for go on behind them.
-    OtherMark(Vec<Tests>),
+    OtherMark(&'a Marked),
     /// Filters on marks that follow each other end here.
     EndOfMarks,
 }
 
-/// Whether a filter on a mark matches packets of a rule.
-fn is_of(filter: &Filter, sets: &Sets) -> bool {
-    let Sets::Mark(mark) = sets else {
-        return false;
-    };
-    let handle = filter.handle.as_deref().unwrap_or_default();
-    let (value, mask) = handle.split_once('/').unwrap_or((handle, "0xffffffff"));
-    match (whole(value), whole(mask)) {
-        (Some(value), Some(mask)) => u64::from(*mark) & mask == value & mask,
-        _ => false,
+/// The mark that a filter asks for.
+fn asked_of(filter: &Filter) -> Option<Mark> {
+    Mark::read(filter.handle.as_deref().unwrap_or_default())
+}
+
+/// Which rules take packets from others behind them that have filters. Rules without an own filter are
+/// asked for alone.
+fn taking_over(rules: &[(&Marked, Option<&Filter>)]) -> Vec<bool> {
+    let mut all = vec![false; rules.len()];
+    let mut behind: Vec<&Marked> = Vec::new();
+    let mut last: Option<&Marked> = None;
+    let mut compared = 0;
+    for (number, (marked, filter)) in rules.iter().enumerate().rev() {
+        if filter.is_some() {
+            behind.push(marked);
+            continue;
+        }
+        // A rule like the last one changes nothing.
+        if last.is_some_and(|last| last.alternatives == marked.alternatives) {
+            continue;
+        }
+        last = Some(marked);
+        for other in &behind {
+            compared += marked.alternatives.len() * other.alternatives.len();
+            let mut tests = other.alternatives.iter();
+            if compared > MOST_MARKS_COMPARED
+                || tests.any(|tests| filters::one_overlaps(&marked.alternatives, tests))
+            {
+                all[number] = true;
+                break;
+            }
+        }
     }
+    all
 }
 
 /// Below how many bytes the first filter that asks for acknowledgements, or the first mark, does so.

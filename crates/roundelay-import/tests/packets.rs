@@ -604,7 +604,82 @@ E
     assert_marked(&restored(" --noflush"), &[(udp, "1:1"), (tcp, "1:2")]);
     let reserves = assert_marked("iptables-restore < /etc/rules\n", &[]);
     assert!(reserves.contains("--run` reads them"), "{reserves}");
+    // In a document that is expanded, quotes hold words together, too.
+    let expanded = restored("").replace("<<'E'", "<<E");
+    let reserves = assert_marked(&expanded, &[(udp, "1:1"), (tcp, "1:9")]);
+    assert!(reserves.is_empty(), "{reserves}");
+    // A test, another table, rules that nobody commits.
+    for (options, from, to) in [
+        (" -t", "", ""),
+        (" -T nat", "", ""),
+        ("", "COMMIT\n*nat", "*nat"),
+    ] {
+        let rules = restored(options).replace(from, to);
+        assert_marked(&rules, &[(udp, "1:9")]);
+    }
+    assert_marked(&restored(" -wT mangle"), &[(udp, "1:1")]);
+    // A chain of one's own is emptied though rules are kept.
+    let kept = restored(" -n").replace(
+        "-p tcp -j MARK",
+        "-j calls\niptables -t mangle -A calls -p tcp -j MARK",
+    );
+    assert_marked(&kept, &[(udp, "1:1"), (tcp, "1:9")]);
+    // What needs no rules needs no reserve.
+    for quiet in [
+        "iptables-restore --version\n",
+        "iptables-restore -t < /etc/rules\n",
+    ] {
+        assert_eq!(assert_marked(quiet, &[]), "");
+    }
+}
+
+#[test]
+fn chains_that_are_renamed_keep_their_rules_or_are_a_reserve() {
     let renamed = "iptables -t mangle -N a\niptables -t mangle -E a b\n";
+    assert_eq!(assert_marked(renamed, &[]), "", "it has no rules");
+    let renamed = "iptables -t mangle -A a -p udp -j CLASSIFY --set-class 1:1
+iptables -t mangle -E a POSTROUTING
+";
     let reserves = assert_marked(renamed, &[]);
     assert!(reserves.contains("renames a chain"), "{reserves}");
+    let rules = "nft add rule inet fw a udp dport 7 meta mark set 1
+nft add rule inet fw post jump a
+nft rename chain inet fw a b
+nft add rule inet fw b udp dport 8 meta mark set 2
+";
+    let packets = [
+        ("17 10.0.0.1:9 10.0.0.2:7 0", "1:1"),
+        ("17 10.0.0.1:9 10.0.0.2:8 0", "1:2"),
+    ];
+    assert_eq!(assert_marked(rules, &packets), "");
+}
+
+/// Programs that share marks have bits of their own: a rule decides about the bits that it sets.
+#[test]
+fn bits_of_marks_are_apart() {
+    let filters = "for i in 1 2 3 4; do tc filter del dev eth0 parent 1: prio $i; done
+tc filter add dev eth0 parent 1: prio 1 handle 1/0xff fw flowid 1:1
+tc filter add dev eth0 parent 1: prio 2 handle 0x100/0xf00 fw flowid 1:2
+";
+    let rules = "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-xmark 1/0xff
+iptables -t mangle -A POSTROUTING -p udp --dport 7 -j MARK --set-xmark 0x100/0x3f00
+iptables -t mangle -A POSTROUTING -p tcp -j MARK --set-xmark 0x100/0x3f00
+iptables -t mangle -A POSTROUTING -p tcp --dport 7 -j MARK --set-xmark 0x200/0x3f00
+iptables -t mangle -A POSTROUTING -p udp --dport 8 -m mark --mark 0/0x3f00 -j CLASSIFY --set-class 1:3
+iptables -t mangle -A POSTROUTING -p udp --dport 7 -m mark --mark 0/0x3f00 -j CLASSIFY --set-class 1:4
+";
+    let reserves = assert_marked(
+        &format!("{filters}{rules}"),
+        &[
+            ("17 10.0.0.1:9 10.0.0.2:9 0", "1:1"),
+            ("17 10.0.0.1:9 10.0.0.2:7 0", "1:1"),
+            ("17 10.0.0.1:9 10.0.0.2:8 0", "1:3"),
+            ("6 10.0.0.1:9 10.0.0.2:9 0", "1:2"),
+            ("6 10.0.0.1:9 10.0.0.2:7 0", "1:9"),
+        ],
+    );
+    assert!(reserves.is_empty(), "{reserves}");
+    let part = "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-xmark 1/0x0f\n";
+    let reserves = assert_marked(&format!("{filters}{part}"), &[]);
+    assert!(reserves.contains("bits of the mark"), "{reserves}");
 }

@@ -84,6 +84,14 @@ fn rules_that_are_restored_are_recorded_whole() {
         ("< rules.nft", ""),
         ("-n < rules.nft", " -n"),
         ("--noflush rules.nft", " --noflush"),
+        ("-w 5 rules.nft", " -w 5"),
+        ("-w rules.nft", " -w"),
+        ("-w 5 --noflush < rules.nft", " -w 5 --noflush"),
+        ("--wait=5 -W 100 < rules.nft", " --wait=5 -W 100"),
+        ("-T mangle rules.nft", " -T mangle"),
+        ("--table mangle < rules.nft", " --table mangle"),
+        ("-M /sbin/modprobe < rules.nft", " -M /sbin/modprobe"),
+        ("-nT mangle - < rules.nft", " -nT mangle"),
     ] {
         let recorded = folder.recorded(&format!("iptables-restore {words}"));
         let expected = format!(
@@ -91,6 +99,10 @@ fn rules_that_are_restored_are_recorded_whole() {
              END_OF_RULES\n"
         );
         assert_eq!(recorded, expected, "{words}");
+    }
+    for words in ["-t < rules.nft", "-nt rules.nft", "--version", "-h"] {
+        let recorded = folder.recorded(&format!("iptables-restore {words}"));
+        assert_eq!(recorded, "", "{words}");
     }
 }
 

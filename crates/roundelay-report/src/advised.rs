@@ -80,8 +80,9 @@ struct Whole<'a> {
 #[derive(Serialize, JsonSchema)]
 struct Seeded<'a> {
     seed: u64,
-    /// The best discipline with this seed: an index.
-    best: usize,
+    /// The best discipline with this seed: an index. None if the verdict names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<usize>,
     /// Every discipline. Those that neither draw nor hash are as with the first seed.
     disciplines: Vec<Replayed<'a>>,
 }
@@ -206,10 +207,10 @@ impl Serialize for Advised {
             });
         }
         let mut other_seeds = Vec::new();
-        for (other, &best) in comparison.other_seeds.iter().zip(&self.with_other_seeds) {
+        for (index, other) in comparison.other_seeds.iter().enumerate() {
             other_seeds.push(Seeded {
                 seed: other.seed,
-                best,
+                best: self.with_other_seeds.get(index).copied(),
                 disciplines: replayed(&other.disciplines),
             });
         }

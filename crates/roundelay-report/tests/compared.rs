@@ -540,6 +540,10 @@ fn a_shaper_below_the_link_is_told_with_the_fair_rate() {
     let (verdict, notes) = told("5mbit", ["fifo", "cake bandwidth 4mbit"]);
     assert_eq!(verdict.best, Some(1));
     assert!(notes.contains(shaped) && notes.contains(remedy), "{notes}");
+    // The best one is a shaper itself, and carries more than another one.
+    let shapers = ["cake bandwidth 4400kbit", "cake bandwidth 2mbit"];
+    let (verdict, _) = told("5mbit", shapers);
+    assert_eq!(verdict.best, None);
     let (verdict, notes) = told("5mbit", ["fifo", "cake bandwidth 4500kbit"]);
     assert_eq!(verdict.best, Some(1), "within a tenth");
     assert!(!notes.contains("shape to less"), "{notes}");

@@ -402,26 +402,23 @@ impl TreeFile {
 
     /// The leaves that get none of these flows.
     pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> IdleLeaves {
-        let mut headers = Vec::new();
-        let mut reversed = Vec::new();
-        for flow in flows {
-            headers.push(flow.headers());
-            reversed.push(flow.headers().map(Headers::reversed));
-        }
-        let leaves = self.leaves_without(headers.iter().copied());
-        let others = self.leaves_without(reversed.iter().map(Option::as_ref));
+        let leaves = self.leaves_without(flows.iter().map(|flow| flow.headers().copied()));
+        let reversed = flows
+            .iter()
+            .map(|flow| flow.headers().map(Headers::reversed));
         IdleLeaves {
-            looks_reversed: others.len() < leaves.len(),
+            looks_reversed: !leaves.is_empty()
+                && self.leaves_without(reversed).len() < leaves.len(),
             leaves,
         }
     }
 
     /// The leaves with rules that get no flow of these headers.
-    fn leaves_without<'a>(&self, flows: impl Iterator<Item = Option<&'a Headers>>) -> Vec<String> {
+    fn leaves_without(&self, flows: impl Iterator<Item = Option<Headers>>) -> Vec<String> {
         let mut met = BTreeSet::new();
         for headers in flows {
-            met.insert(self.leaf(headers));
-            met.extend(self.leaf_of_acknowledgements(headers));
+            met.insert(self.leaf(headers.as_ref()));
+            met.extend(self.leaf_of_acknowledgements(headers.as_ref()));
         }
         let mut idle: Vec<String> = Vec::new();
         for (_, leaf) in &self.rules {
@@ -450,7 +447,7 @@ fn shortest_end(path: &str, others: &[&str]) -> String {
 }
 
 fn parts(path: &str) -> Vec<&str> {
-    path.split(['/', '\\']).collect()
+    path.split(std::path::is_separator).collect()
 }
 
 /// All nodes from the root down. Each comes after its parent.

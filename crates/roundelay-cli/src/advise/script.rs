@@ -13,7 +13,7 @@ pub(super) fn commands(device: &str, [down, up]: [Rate; 2], line: Line) -> Vec<S
         format!("tc qdisc replace dev {device} root {up} nat dual-srchost"),
         format!("ip link show ifb4{device} > /dev/null 2>&1 || ip link add ifb4{device} type ifb"),
         format!("ip link set ifb4{device} up"),
-        format!("tc qdisc del dev {device} ingress 2> /dev/null"),
+        format!("tc qdisc del dev {device} ingress 2> /dev/null || true"),
         format!("tc qdisc add dev {device} handle ffff: ingress"),
         format!(
             "tc filter add dev {device} parent ffff: protocol all matchall action mirred egress \

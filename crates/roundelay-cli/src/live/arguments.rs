@@ -244,7 +244,7 @@ fn parse_queue_or_scenario(text: &str) -> Result<String, Fault> {
 
 /// Whether this machine has an interface of this name, or a TAP interface is meant.
 fn is_interface(text: &str) -> bool {
-    let is_name = text.chars().all(|letter| letter != '/' && letter != '.');
+    let is_name = !text.contains('/') && ![".", ".."].contains(&text);
     text.starts_with("tap:") || is_name && Path::new("/sys/class/net").join(text).exists()
 }
 

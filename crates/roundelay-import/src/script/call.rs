@@ -17,65 +17,9 @@ pub(crate) struct Marking {
     /// The words, the program's name first.
     pub(crate) words: Vec<String>,
     /// Lines of the file that nft reads, with their numbers in the script. Empty if it reads none, or
-    /// one that the script does not hold.
+    /// one that the script does not hold. So they are for `iptables-restore`, whose rules are calls of
+    /// their own otherwise.
     pub(crate) rules: Vec<(usize, String)>,
-}
-
-/// The commands of the program `of` that do what its restoring one does with these lines. A table that
-/// is restored loses the rules that it had, unless it `keeps` them.
-pub(crate) fn restored(of: &str, lines: &[(usize, String)], keeps: bool) -> Vec<Marking> {
-    let mut markings = Vec::new();
-    let mut table = String::new();
-    for (line, text) in lines {
-        let mut command = vec![of.to_owned(), "-t".to_owned()];
-        let text = text.trim();
-        if let Some(name) = text.strip_prefix('*') {
-            name.clone_into(&mut table);
-            if keeps {
-                continue;
-            }
-            command.extend([table.clone(), "-F".to_owned()]);
-        } else {
-            // Counters in brackets may come first.
-            let rule = match text.split_once("] ") {
-                Some((counters, rule)) if counters.starts_with('[') => rule,
-                _ => text,
-            };
-            if !rule.starts_with('-') {
-                continue;
-            }
-            command.push(table.clone());
-            command.extend(unquoted(rule));
-        }
-        markings.push(Marking {
-            line: *line,
-            words: command,
-            rules: Vec::new(),
-        });
-    }
-    markings
-}
-
-/// The words of a line, in which quotes hold words together.
-fn unquoted(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut is_quoted = false;
-    for letter in text.chars() {
-        match letter {
-            '"' => is_quoted = !is_quoted,
-            letter if letter.is_whitespace() && !is_quoted => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            letter => word.push(letter),
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
 }
 
 /// What the words of nft say, which has its options before a command.

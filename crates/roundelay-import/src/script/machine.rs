@@ -26,21 +26,17 @@ const MOST_ROUNDS: usize = 1000;
 const DEPENDS: &str = "that a condition or a loop decides about, which depends on the machine; set \
                        its variables with --set, or ";
 
-/// Runs a script with these variables. `hint` says what to do where it is more than is read here.
-pub(crate) fn run(text: &str, variables: &[(String, String)], hint: &str) -> Result<Ran, Fault> {
+/// Runs a script with these variables.
+pub(crate) fn run(text: &str, variables: &[(String, String)]) -> Result<Ran, Fault> {
+    let statements = parse(text, 1)?;
     let mut machine = Machine::new(variables);
     machine.names.read(text);
-    machine.whole(text).map_err(|fault| fault.with_hint(hint))?;
+    machine.all(&statements)?;
     machine.names.check(variables)?;
     Ok(machine.ran)
 }
 
 impl Machine {
-    fn whole(&mut self, text: &str) -> Result<End, Fault> {
-        let statements = parse(text, 1)?;
-        self.all(&statements)
-    }
-
     fn all(&mut self, statements: &[Statement]) -> Result<End, Fault> {
         let mut end = End::Done;
         for statement in statements {
@@ -569,7 +565,7 @@ mod tests {
     use super::*;
 
     fn calls(text: &str) -> Vec<String> {
-        let ran = run(text, &[], "").expect("a script");
+        let ran = run(text, &[]).expect("a script");
         ran.calls.iter().map(|call| call.words.join(" ")).collect()
     }
 
@@ -591,7 +587,7 @@ mod tests {
     fn known_conditions_decide_and_others_leave_remarks() {
         let text = "A=1\nif [ \"$A\" = 1 ]; then tc one; else tc two; fi\ncase $A in 2) tc three ;; *) tc four ;; esac\nif grep -q x /proc/y; then\n  tc five\nfi\n[ $A -gt 3 ] && tc six\nwhile read line; do tc seven; done\n[ -f /x ] && tc eight\n";
         assert_eq!(calls(text), ["one", "four"]);
-        let ran = run(text, &[], "").expect("a script");
+        let ran = run(text, &[]).expect("a script");
         let lines: Vec<usize> = ran.remarks.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [4, 8, 9]);
     }
@@ -601,19 +597,19 @@ mod tests {
         let text = "RATE=10mbit\nX=$(cat x)\ntc a $RATE $X";
         let set =
             [("RATE", "5mbit"), ("X", "y")].map(|(name, text)| (name.to_owned(), text.to_owned()));
-        let ran = run(text, &set, "").expect("a script");
+        let ran = run(text, &set).expect("a script");
         assert_eq!(ran.calls[0].words, ["a", "5mbit", "y"]);
-        let error = run(text, &[], "").expect_err("X is unknown");
+        let error = run(text, &[]).expect_err("X is unknown");
         assert_eq!(error.line(), Some(3));
         assert!(error.message().contains("--set X=VALUE"), "{error}");
-        let error = run("tc $Y", &[], "").expect_err("Y is not set");
+        let error = run("tc $Y", &[]).expect_err("Y is not set");
         assert!(error.message().contains("--set Y=VALUE"), "{error}");
     }
 
     #[test]
     fn lines_of_a_batch_are_commands() {
         let text = "D=eth0\ntc -batch - <<EOF\nqdisc add dev $D root\n# no\nclass add\nEOF\ntc z";
-        let ran = run(text, &[], "").expect("a script");
+        let ran = run(text, &[]).expect("a script");
         let lines: Vec<usize> = ran.calls.iter().map(|call| call.line).collect();
         assert_eq!(lines, [3, 5, 7]);
         assert_eq!(calls(text)[0], "qdisc add dev eth0 root");
@@ -644,7 +640,7 @@ mod tests {
                 "more than",
             ),
         ] {
-            let error = run(text, &[], "").expect_err(text);
+            let error = run(text, &[]).expect_err(text);
             assert_eq!(error.line(), Some(line), "{text}: {error}");
             assert!(error.message().contains(part), "{text}: {error}");
         }

@@ -101,6 +101,12 @@ fn comment(text: &mut String, line: &str) {
     text.push('\n');
 }
 
+/// A name as it comes back from the file.
+pub(super) fn readable(name: &str) -> String {
+    let calm = name.replace(|letter| steers(letter), " ");
+    calm.trim().to_owned()
+}
+
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

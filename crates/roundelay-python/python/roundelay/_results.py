@@ -178,13 +178,13 @@ class Comparison(_Result, _Tabled):
 
     @property
     def best(self) -> str | None:
-        """The discipline that the verdict names. None where the verdict asks which packets share the link."""
+        """The discipline that the verdict names. None where it asks which packets share the link, or where shapers differ."""
         best = self._dict["verdict"].get("best")
         return None if best is None else self.disciplines[best]
 
     @property
     def verdict(self) -> str:
-        """The verdict: the best discipline and why, or a question."""
+        """The verdict: the best discipline and why, a question, or why none is the best."""
         verdict = self._dict["verdict"]
         return verdict["reserve"]["sentence"] if verdict.get("is_open") else " ".join(verdict["sentences"])
 

@@ -7,10 +7,10 @@ use roundelay_trace::{
     FlowBy, InterfaceLoad, OtherFlows, PlateauRate, SetForward, Silence, Tunnel,
 };
 
-use super::shapers::{all_carry_the_same, shapes_to_less};
+use super::shapers::shapes_to_less;
 
 /// What may be wrong where a tree's rules match no flow.
-const OTHER_WAY: &str = " More of them would with source and destination exchanged: is this the \
+const OTHER_WAY: &str = " With source and destination exchanged, more rules would match: is this the \
     tree of the other direction? `roundelay import --dev` names the interface, and uploads leave by \
     another one than downloads.";
 
@@ -191,16 +191,16 @@ pub(super) fn sentence(note: &Note) -> String {
             spec,
             bandwidth,
             link,
+            is_alone,
         } => format!(
             "{spec} does not shape here, because its {bandwidth} is above the link's {link}: at \
-             this rate a real queue builds up behind it, where it does nothing. Its printed \
-             command has {link}."
+             this rate a real queue builds up behind it, where it does nothing.{}",
+            match is_alone {
+                true => format!(" Its printed command has {link}."),
+                false => String::new(),
+            }
         ),
-        Note::ShapesToLess(slower) => format!(
-            "{} The others look better for that alone. {}",
-            shapes_to_less(slower),
-            all_carry_the_same(slower)
-        ),
+        Note::ShapesToLess(slower) => shapes_to_less(slower),
         Note::OverheadTwice(spec) => format!(
             "{spec} adds an overhead to lengths that have the link's already: write it in one \
              place."
@@ -442,7 +442,6 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
     )
 }
 
-/// Note on disciplines that carry less than the others, because they shape.
 /// Note on a discipline that reordered these flows' packets, against its declaration.
 pub fn reordering_note(name: &str, flows: &str) -> String {
     format!("{name} reordered packets of {flows}, and does not declare `reorders`.")

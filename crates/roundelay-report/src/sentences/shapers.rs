@@ -2,7 +2,7 @@
 
 use roundelay::Rate;
 
-/// Which ones they are.
+/// Which ones they are, and the rate at which all carry the same.
 pub(super) fn shapes_to_less(slower: &[(String, Rate)]) -> String {
     let mut names = Vec::new();
     for (spec, rate) in slower {
@@ -13,25 +13,18 @@ pub(super) fn shapes_to_less(slower: &[(String, Rate)]) -> String {
             names.push(format!("{spec} ({written} at most)"));
         }
     }
-    format!(
-        "These shape to less than the others carry: {}.",
-        names.join(", ")
-    )
-}
-
-/// How to compare them fairly.
-pub(super) fn all_carry_the_same(slower: &[(String, Rate)]) -> String {
     let least = slower.iter().map(|(_, rate)| *rate).min();
     let least = least.map_or_else(String::new, |rate| rate.to_string());
-    format!("With --rate {least} all carry the same.")
+    format!(
+        "These shape to less than the others carry: {}. With --rate {least} all carry the same.",
+        names.join(", ")
+    )
 }
 
 /// The verdict where the best one carries more than these.
 pub(super) fn handicap(slower: &[(String, Rate)]) -> String {
     format!(
-        "No queue is named the best: they do not carry the same. {} {} Or give the same rate to \
-         each shaper.",
-        shapes_to_less(slower),
-        all_carry_the_same(slower)
+        "No queue is named the best, because they do not carry the same. {}",
+        shapes_to_less(slower)
     )
 }

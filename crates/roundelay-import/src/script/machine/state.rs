@@ -240,12 +240,8 @@ impl Machine {
                 Ok(found) => all.extend(found),
                 Err(fault) => {
                     let is_told = fault.legal().is_some_and(|legal| legal.contains("--set"));
-                    let fault = if is_told {
-                        fault
-                    } else {
-                        fault.with_hint(&format!("; {RECORD}"))
-                    };
-                    return Err(at_line(line, fault));
+                    let or = if is_told { "or " } else { "" };
+                    return Err(at_line(line, fault.with_hint(&format!("; {or}{RECORD}"))));
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use roundelay::Fault;
 
-use super::super::call::{Call, Marking, Nft, restored};
-use super::super::parse::Simple;
+use super::super::call::{Call, Marking, Nft};
+use super::super::parse::{Here, Simple};
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
+use super::super::restore::Restore;
 use super::state::{End, Lines, Machine, RECORD};
 use crate::faults::at_line;
 
@@ -46,7 +47,10 @@ impl Machine {
 
     /// The lines of a command's here-document, if it has one.
     fn here_document(&self, simple: &Simple) -> Option<Lines> {
-        let here = simple.here.as_ref()?;
+        simple.here.as_ref().map(|here| self.lines_of(here))
+    }
+
+    fn lines_of(&self, here: &Here) -> Lines {
         let mut lines = Vec::new();
         for (number, line) in (here.first..).zip(here.body.lines()) {
             let text = match here.is_quoted {
@@ -55,7 +59,7 @@ impl Machine {
             };
             lines.push((number, text));
         }
-        Some(lines)
+        lines
     }
 
     /// The lines that `echo` or `printf` writes.
@@ -124,7 +128,7 @@ impl Machine {
         }
         let start = unwrapped(&words);
         if !words.get(start).is_some_and(|word| is_tc(word)) {
-            self.other(simple, name, &words, start);
+            self.other(simple, name, &words, start)?;
             return Ok(if PREPARING.contains(&name) {
                 End::Done
             } else {
@@ -205,8 +209,15 @@ impl Machine {
     /// The lines of the file that a packet filter reads, if the script itself holds them.
     fn rules_of_file(&mut self, simple: &Simple, file: &str) -> Vec<(usize, String)> {
         let mut lines: Lines = Vec::new();
-        if let Some(written) = self.here_document(simple) {
-            lines = written;
+        if let Some(here) = &simple.here {
+            let mut here = here.clone();
+            // In a document that is expanded, quotes are letters like others.
+            if !here.body.contains("$(") && !here.body.contains('`') {
+                here.body = here.body.replace('"', QUOTE);
+            }
+            for (number, text) in self.lines_of(&here) {
+                lines.push((number, text.map(|text| text.replace(QUOTE, "\""))));
+            }
         } else if ["-", "/dev/stdin"].contains(&file) {
             lines = std::mem::take(&mut self.piped);
         } else if let Some(written) = self.files.get(file) {
@@ -225,45 +236,50 @@ impl Machine {
     }
 
     /// A call of a packet filter.
-    fn packet_filter(&mut self, simple: &Simple, program: &str, words: &[String]) {
+    ///
+    /// # Errors
+    /// Its rules are more than a script may write.
+    fn packet_filter(
+        &mut self,
+        simple: &Simple,
+        program: &str,
+        words: &[String],
+    ) -> Result<(), Fault> {
         let line = simple.line;
-        match program {
-            "iptables" | "ip6tables" | "nft" => {
-                let mut words = words.to_vec();
-                program.clone_into(&mut words[0]);
-                let file = match program {
-                    "nft" => Nft::of(&words[1..]).file,
-                    _ => None,
-                };
-                let rules = match file {
-                    Some(file) => self.rules_of_file(simple, file),
-                    None => Vec::new(),
-                };
-                self.ran.markings.push(Marking { line, words, rules });
+        let mut words = words.to_vec();
+        program.clone_into(&mut words[0]);
+        let mut rules = Vec::new();
+        if program == "nft" {
+            if let Some(file) = Nft::of(&words[1..]).file {
+                rules = self.rules_of_file(simple, file);
             }
-            "iptables-restore" | "ip6tables-restore" => {
-                let of = program.trim_end_matches("-restore");
-                let file = words[1..].iter().find(|word| !word.starts_with('-'));
-                let file = file.map_or("-", String::as_str);
-                let rules = self.rules_of_file(simple, file);
-                if rules.is_empty() {
-                    let text = format!(
-                        "left out: the rules that {program} reads here, because the script does \
-                         not hold them; `roundelay import --run` reads them, too"
-                    );
-                    self.remark(line, text);
-                }
-                let keeps = words.iter().any(|word| word == "-n" || word == "--noflush");
-                self.ran.markings.extend(restored(of, &rules, keeps));
+        } else if let Some(of) = program.strip_suffix("-restore") {
+            let restore = Restore::of(&words[1..]);
+            if restore.is_idle {
+                return Ok(());
             }
-            _ => {}
+            let lines = self.rules_of_file(simple, restore.file.unwrap_or("-"));
+            if !lines.is_empty() {
+                let commands = restore.commands(of, &lines, &self.budget);
+                let commands = commands.map_err(|fault| at_line(line, fault))?;
+                self.ran.markings.extend(commands);
+                return Ok(());
+            }
         }
+        self.ran.markings.push(Marking { line, words, rules });
+        Ok(())
     }
 
     /// Another program. Some say where packets go, and some run tc.
     ///
     /// `start` is where the program stands, behind those that only run it.
-    fn other(&mut self, simple: &Simple, name: &str, words: &[String], start: usize) {
+    fn other(
+        &mut self,
+        simple: &Simple,
+        name: &str,
+        words: &[String],
+        start: usize,
+    ) -> Result<(), Fault> {
         let program = name.rsplit('/').next().unwrap_or_default();
         let own = words.get(start).map_or("", String::as_str);
         let own = own.rsplit('/').next().unwrap_or_default();
@@ -280,12 +296,14 @@ impl Machine {
                 words: words.to_vec(),
             });
         }
-        self.packet_filter(simple, own, words.get(start..).unwrap_or_default());
+        if PACKET_FILTERS.contains(&own) {
+            return self.packet_filter(simple, own, &words[start..]);
+        }
         if ["source", "."].contains(&name) {
             let file = words.get(1).map_or("a file", String::as_str);
             let text = format!("left out: {file} is read here; give its variables with --set");
             self.remark(simple.line, text);
-            return;
+            return Ok(());
         }
         let mut lines = words.to_vec();
         if let Some(here) = &simple.here {
@@ -303,8 +321,21 @@ impl Machine {
             let text = format!("left out: {program} runs tc here, which is not followed; {RECORD}");
             self.remark(simple.line, text);
         }
+        Ok(())
     }
 }
+
+/// A letter that no script has, in place of a quote.
+const QUOTE: &str = "\u{f8ff}";
+
+/// Programs of the packet filter.
+const PACKET_FILTERS: [&str; 5] = [
+    "iptables",
+    "ip6tables",
+    "nft",
+    "iptables-restore",
+    "ip6tables-restore",
+];
 
 /// Whether a word is an option of tc, of which it may be the first letters, `least` or more.
 fn is_option(option: &str, word: &str, least: usize) -> bool {
