@@ -129,6 +129,10 @@ fn long_scripts_end_soon() {
                   add action=mark-packet connection-mark=c new-packet-mark=p\n";
     }
     marks += "/queue tree\n";
+    let restored = |lines: &str, times: usize| {
+        let once = "iptables-restore /tmp/rules\n";
+        format!("cat > /tmp/rules <<'E'\n{lines}E\n{}", once.repeat(times))
+    };
     let circle = "/queue tree\nadd name=a parent=b\nadd name=b parent=a\n";
     for (script, part) in [
         ("(".repeat(1_000_000), "too many `((`"),
@@ -143,6 +147,11 @@ fn long_scripts_end_soon() {
         (nested(9_000), "at most 8192"),
         (product, "at most 8192"),
         (marks, "at most 8192"),
+        (restored(&"*a\n".repeat(1_300_000), 1), "more than 64 MB"),
+        (
+            restored(&format!("*a\n{}", "-A P\n".repeat(180_000)), 12),
+            "more than 64 MB",
+        ),
     ] {
         let begun = Instant::now();
         let told = import(&Settings::default(), &script).expect_err(part);
@@ -153,6 +162,43 @@ fn long_scripts_end_soon() {
             "{told}: {:?}",
             begun.elapsed()
         );
+    }
+}
+
+/// Marks without filters before many filters, rules that are deleted or flushed.
+#[test]
+fn scripts_with_many_marks_end_soon() {
+    let classes = "tc qdisc add dev eth0 root handle 1: htb default 9\n\
+                   tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n\
+                   tc class add dev eth0 parent 1: classid 1:9 htb rate 1mbit\n\
+                   tc filter add dev eth0 parent 1: prio 1 handle 1 fw classid 1:1\n";
+    let mut filters = classes.to_owned();
+    let mut rules = "mark set 1\n".to_owned();
+    for port in 1..2_000 {
+        filters += &format!(
+            "tc filter add dev eth0 parent 1: protocol ip prio 5 u32 match ip dport {port} 0xffff \
+             flowid 1:1\n"
+        );
+        rules += &format!("udp dport {port} mark set 9\n");
+    }
+    let chain = |rules: &str| {
+        format!(
+            "nft -f - <<'E'\ntable inet f {{ chain post {{ type filter hook postrouting priority \
+             0;\n{rules}}} }}\nE\n"
+        )
+    };
+    let add = "iptables -A FORWARD -p udp --dport 7 -j MARK --set-mark 9\n".repeat(8_000);
+    let delete = add.replace("-A", "-D");
+    let flush = "*mangle\n".repeat(8_000);
+    for script in [
+        filters.clone() + &chain(&rules),
+        filters + &chain(&"mark set 9\n".repeat(16_000)),
+        format!("{classes}{add}{delete}"),
+        format!("{classes}{add}iptables-restore <<'E'\n{flush}COMMIT\nE\n"),
+    ] {
+        let begun = Instant::now();
+        let ended = import(&Settings::default(), &script);
+        assert!(begun.elapsed().as_secs() < 120, "{:?}", ended.map(drop));
     }
 }
 
