@@ -155,6 +155,8 @@ pub struct Protocol {
     /// CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312),
     /// and not by a segment once it is back at the window before the last loss (RFC 9438).
     pub constant_friendliness: Option<bool>,
+    /// BBR: whether the first ten segments of a connection leave without pacing, as in Linux.
+    pub unpaced_start: Option<bool>,
     /// CUBIC: whether the window grows by at least a twentieth each round trip before the first
     /// loss, as in Linux.
     pub least_growth: Option<bool>,
@@ -304,6 +306,7 @@ impl Protocol {
         config.constant_friendliness = self
             .constant_friendliness
             .unwrap_or(config.constant_friendliness);
+        config.unpaced_start = self.unpaced_start.unwrap_or(config.unpaced_start);
         config.least_growth = self.least_growth.unwrap_or(config.least_growth);
         config.proportional_reduction = self
             .proportional_reduction
@@ -549,6 +552,7 @@ mod tests {
                 tcp::SlowStart::HyStart => "hystart".to_owned(),
             },
             "constant_friendliness" => config.constant_friendliness.to_string(),
+            "unpaced_start" => config.unpaced_start.to_string(),
             "least_growth" => config.least_growth.to_string(),
             "proportional_reduction" => config.proportional_reduction.to_string(),
             "timeout_above_round_trip" => config.timeout_above_round_trip.to_string(),
