@@ -549,7 +549,7 @@ impl Sender {
         // A law that paces by itself comes back from silence without a burst.
         if len > 0 && is_silent && self.scoreboard.meter.is_none() {
             let restart = u64::from(self.config.initial_window) * self.segment_len();
-            self.congestion.window = self.congestion.window.min(restart);
+            self.congestion.restart_after_silence(restart);
         }
         len
     }
