@@ -164,9 +164,12 @@ impl Bbr {
     /// segments if the flow probes. Rounded up to an even number of segments, for receivers that
     /// acknowledge every second one.
     fn target(&self, gain: Gain, extra: u64) -> u64 {
-        let (Some(round_trip), 1..) = (self.round_trip, self.bandwidth()) else {
+        let Some(round_trip) = self.round_trip else {
             return self.initial_window;
         };
+        if self.bandwidth() == 0 {
+            return self.initial_window;
+        }
         let pair = 2 * self.segment_len;
         let more = match self.state {
             State::ProbeBandwidth if self.phase == 0 => pair,

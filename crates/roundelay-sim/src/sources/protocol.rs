@@ -286,6 +286,9 @@ impl Protocol {
                 Offload::Split => tcp::Offload::Split,
                 Offload::Whole => tcp::Offload::Whole,
             };
+        } else if self.preset == Preset::Linux && config.control == tcp::Control::Bbr {
+            // BBR's send quantum, which Linux is seen to send: two segments at once and more.
+            config.offload = tcp::Offload::Split;
         }
         if let Some(slow_start) = self.slow_start {
             config.slow_start = match slow_start {
@@ -379,6 +382,21 @@ mod tests {
                 tcp::Config {
                     control: tcp::Control::Reno,
                     slow_start: tcp::SlowStart::ByBytes,
+                    ..tcp::Config::linux()
+                },
+            ),
+            (
+                "preset = \"linux\"\ncontrol = \"bbr\"",
+                tcp::Config {
+                    control: tcp::Control::Bbr,
+                    offload: tcp::Offload::Split,
+                    ..tcp::Config::linux()
+                },
+            ),
+            (
+                "preset = \"linux\"\ncontrol = \"bbr\"\noffload = \"none\"",
+                tcp::Config {
+                    control: tcp::Control::Bbr,
                     ..tcp::Config::linux()
                 },
             ),
