@@ -265,7 +265,7 @@ fn a_window_is_an_even_number_of_segments() {
     let (mut even, mut all) = (0, 0);
     while world.now < at(8.0) && world.step(Instant::MAX) {
         all += 1;
-        even += u32::from(world.sender.window() % 2000 == 0);
+        even += u32::from(world.sender.window().is_multiple_of(2000));
     }
     // A window that grows passes odd ones.
     assert!(even > all / 10 * 9, "{even} of {all}");
