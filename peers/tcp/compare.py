@@ -3,12 +3,14 @@
 
 compare.py kernel [SETUP:SEED,SEED ..]   runs the kernel, the household's set-ups or some, and writes their runs in kernel.json, and the captures
 compare.py kernel kinds                  the same for the set-ups of all other kinds
+compare.py states SETUP:SEED[:LETTERS] ..  runs the kernel with letters of traffic.c, and leaves TCP_INFO of the servers in target/peers/tcp/states
 compare.py figures                       the same from the runs that are in target/peers/tcp
 compare.py table                         predicts all set-ups, writes docs/performance/peers-tcp.txt and its summary in docs/simulator/validation.md
 compare.py kinds                         predicts the set-ups of all kinds of senders from captures of them, and writes the table by kind
 compare.py check                         asserts that the predictions are near the kernel's runs, and that wrong models are found
 """
 
+import dataclasses
 import gzip
 import json
 import os
@@ -88,6 +90,18 @@ def run_kernel(jobs):
         captured = RUNS / f"{first.name}-1.pcap"
         if captured.exists():
             cut_capture(captured, capture_of(first))
+
+
+def run_states(jobs):
+    """Boots a guest for each job, and keeps what TCP_INFO said of the servers' connections. No figure is noted."""
+    folder = RUNS / "states"
+    folder.mkdir(parents=True, exist_ok=True)
+    setups = {setup.name: setup for setup in [*SETUPS, *OF_KINDS]}
+    for job in jobs:
+        name, seed, letters = [*job.split(":"), ""][:3]
+        setup = dataclasses.replace(setups[name], letters=f"i{setups[name].letters}{letters}")
+        guest.boot(setup.run_line(int(seed)), 1200, folder)
+        print(folder / f"{name}-{seed}.states")
 
 
 def capture_of(setup):
@@ -414,6 +428,8 @@ def main():
     if words and words[0] == "kernel":
         jobs = words[1:] or [setup.name for setup in SETUPS]
         run_kernel([setup.name for setup in OF_KINDS] if jobs == ["kinds"] else jobs)
+    elif len(words) > 1 and words[0] == "states":
+        run_states(words[1:])
     elif words == ["figures"]:
         run_kernel([])
     elif words == ["table"]:

@@ -62,13 +62,14 @@ while read -r name seconds seed rate up_rate up_limit control bulks kinds qdisc;
 		capture=$!
 		;;
 	esac
-	ip netns exec server traffic server "$control" &
+	ip netns exec server traffic server "$control" "$kinds" > "$out.states" &
 	server=$!
 	sleep 1
 	at client traffic client "$seconds" "$seed" "$bulks" "$control" "$kinds" > "$out.transfers"
 	kill "$server"
 	[ -z "$capture" ] || kill "$capture"
 	[ -z "$capture" ] || wait "$capture"
+	[ -s "$out.states" ] || rm "$out.states"
 	cat /proc/wire > "$out.packets"
 	at server nstat -z > "$out.counters"
 	at router tc -s qdisc show dev at_client > "$out.qdisc"

@@ -35,6 +35,8 @@ class Setup:
 
 
 SECONDS = 30
+# The guest's wires carry packets without a frame, and the quantum is by default as long as a packet with its frame.
+FQ_CODEL = "fq_codel linux quantum 1500"
 
 
 def of_kind(kind, **rest):
@@ -42,7 +44,7 @@ def of_kind(kind, **rest):
     links = [
         ("captured", 20, "pfifo limit 100", "fifo limit 100"),
         ("slower", 10, "pfifo limit 100", "fifo limit 100"),
-        ("fq_codel", 10, "fq_codel", "fq_codel linux"),
+        ("fq_codel", 10, "fq_codel", FQ_CODEL),
         ("faster", 35, "pfifo limit 100", "fifo limit 100"),
         ("short", 20, "pfifo limit 30", "fifo limit 30"),
         ("slowest", 5, "pfifo limit 100", "fifo limit 100"),
@@ -60,13 +62,15 @@ SETUPS = [
     Setup("faster", 50, "pfifo limit 100", "fifo limit 100"),
     Setup("short", 20, "pfifo limit 30", "fifo limit 30"),
     Setup("bytes", 10, "bfifo limit 60000", "fifo limit 60000b"),
-    Setup("fq_codel", 10, "fq_codel", "fq_codel linux"),
+    Setup("fq_codel", 10, "fq_codel", FQ_CODEL),
     Setup("pie", 5, "pie limit 1000", "pie limit 1000"),
     Setup("reno", 10, "pfifo limit 100", "fifo limit 100", "reno"),
     Setup("bbr", 10, "pfifo limit 100", "fifo limit 100", "bbr"),
     # Half of the product of bandwidth and delay for round trips of 40 ms, and four times that for the 20 ms of the one transfer.
     Setup("many", 100, "pfifo limit 170", "fifo limit 170", bulks=16),
     Setup("alone", 20, "pfifo limit 130", "fifo limit 130", "bbr", bulks=1),
+    Setup("eight", 8, "fq_codel", FQ_CODEL),
+    Setup("eight-bbr", 8, "fq_codel", FQ_CODEL, "bbr"),
     Setup("held-slow", 8, "pfifo limit 60", "fifo limit 60", is_held_out=True),
     Setup("held-reno", 35, "pfifo limit 80", "fifo limit 80", "reno", is_held_out=True),
     Setup("held-codel", 15, "codel limit 1000", "codel limit 1000", is_held_out=True),

@@ -1,7 +1,7 @@
 /*
  * What applications do over real sockets, on both ends of the wires, and a capture between them.
  *
- * usage: traffic server CONTROL
+ * usage: traffic server CONTROL KINDS
  *        traffic client SECONDS SEED BULKS CONTROL KINDS
  *        traffic capture DEVICE FILE
  *
@@ -23,6 +23,12 @@
  *   r       a player in place of the video: chunks of 1 MB, 4 s of film each, as its buffer of 12 s
  *           has room; three readers in place of the objects: pages of 20 kB, then four parts of 10
  *           to 60 kB at once, each in a connection of its own, then a pause of .7 s
+ *   b       the bulk transfers alone
+ *   i       the server prints each 10 ms what TCP_INFO says of each of its connections: the time, the
+ *           client's port, state, window, threshold, then in packets what is unacknowledged, selectively
+ *           acknowledged, lost and sent again, the smoothed and the shortest round trip and the timeout
+ *           in microseconds, the bytes a second at which it paces and at which data is delivered, and
+ *           what was sent again and what was delivered so far
  *
  * SEED moves each start by up to 10 ms. It prints a line for each transfer: what, when its request
  * was written, its bytes, and the seconds from then on until the last one. A transfer that has not
@@ -95,6 +101,56 @@ static struct sockaddr_in address_of(unsigned server, unsigned port)
 
 /* The server */
 
+#define MOST_WATCHED 256
+static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER;
+static struct { int socket, port; } watched[MOST_WATCHED];
+static int count_of_watched;
+
+static void watch(int socket)
+{
+	struct sockaddr_in there = { 0 };
+	socklen_t len = sizeof(there);
+
+	getpeername(socket, (struct sockaddr *)&there, &len);
+	pthread_mutex_lock(&watching);
+	if (count_of_watched < MOST_WATCHED) {
+		watched[count_of_watched].socket = socket;
+		watched[count_of_watched++].port = ntohs(there.sin_port);
+	}
+	pthread_mutex_unlock(&watching);
+}
+
+static void forget(int socket)
+{
+	pthread_mutex_lock(&watching);
+	for (int i = 0; i < count_of_watched; i++)
+		if (watched[i].socket == socket)
+			watched[i--] = watched[--count_of_watched];
+	pthread_mutex_unlock(&watching);
+}
+
+static void *print_states(void *argument)
+{
+	double next = now();
+
+	for (;; sleep_until(next += .01)) {
+		pthread_mutex_lock(&watching);
+		for (int i = 0; i < count_of_watched; i++) {
+			struct tcp_info of = { 0 };
+			socklen_t len = sizeof(of);
+
+			if (getsockopt(watched[i].socket, IPPROTO_TCP, TCP_INFO, &of, &len))
+				continue;
+			printf("%.4f %d %u %u %u %u %u %u %u %u %u %u %llu %llu %u %u\n", now(), watched[i].port, of.tcpi_ca_state, of.tcpi_snd_cwnd,
+			       of.tcpi_snd_ssthresh, of.tcpi_unacked, of.tcpi_sacked, of.tcpi_lost, of.tcpi_retrans, of.tcpi_rtt, of.tcpi_min_rtt, of.tcpi_rto,
+			       (unsigned long long)of.tcpi_pacing_rate, (unsigned long long)of.tcpi_delivery_rate, of.tcpi_total_retrans, of.tcpi_delivered);
+		}
+		pthread_mutex_unlock(&watching);
+		fflush(stdout);
+	}
+	return argument;
+}
+
 /* A request is a line: GET, or CLOSE for the last one, and the bytes wanted; -1 has no end. */
 static void *serve(void *argument)
 {
@@ -104,6 +160,7 @@ static void *serve(void *argument)
 	char line[64], word[16];
 	long long bytes;
 
+	watch(socket);
 	while (fgets(line, sizeof(line), requests) && sscanf(line, "%15s %lld", word, &bytes) == 2) {
 		while (bytes != 0) {
 			size_t want = bytes < 0 || bytes > (long long)sizeof(block) ? sizeof(block) : (size_t)bytes;
@@ -121,6 +178,7 @@ static void *serve(void *argument)
 	while (fread(line, 1, sizeof(line), requests) > 0)
 		;
 closed:
+	forget(socket);
 	fclose(requests);
 	return NULL;
 }
@@ -168,10 +226,12 @@ static void set_control(int socket, const char *control)
 		fail(control);
 }
 
-static void run_server(char *controls)
+static void run_server(char *controls, const char *kinds)
 {
 	const char *control = NULL;
 
+	if (strchr(kinds, 'i'))
+		start_thread(print_states, NULL);
 	start_thread(serve_calls, NULL);
 	for (unsigned server = 1; server <= 3; server++) {
 		struct sockaddr_in here = address_of(server, PORT);
@@ -464,6 +524,10 @@ static void run_client(double seconds, unsigned long long number, int bulks, con
 	end = begin + seconds;
 	for (int i = 0; i < bulks; i++)
 		plan(bulk, "bulk", 1 + i % 2, i, -1);
+	if (strchr(kinds, 'b')) {
+		sleep_until(end + .2);
+		exit(0);
+	}
 	if (seconds > 12)
 		plan_of(has_clients ? 2 : 1, fetch, "file", 3, 10, 3000000);
 	for (int i = 0; !reacts && 1 + i / 3. < seconds - 2; i++)
@@ -538,8 +602,8 @@ static void run_capture(const char *device, const char *path)
 int main(int count, char **words)
 {
 	signal(SIGPIPE, SIG_IGN);
-	if (count == 3 && !strcmp(words[1], "server"))
-		run_server(words[2]);
+	if (count == 4 && !strcmp(words[1], "server"))
+		run_server(words[2], words[3]);
 	else if (count == 7 && !strcmp(words[1], "client")) {
 		control_of_client = strtok(words[5], ",");
 		run_client(atof(words[2]), strtoull(words[3], NULL, 10), atoi(words[4]), words[6]);
@@ -547,6 +611,6 @@ int main(int count, char **words)
 	else if (count == 4 && !strcmp(words[1], "capture"))
 		run_capture(words[2], words[3]);
 	else
-		fail("usage: traffic server CONTROL, client SECONDS SEED BULKS CONTROL KINDS, capture DEVICE FILE");
+		fail("usage: traffic server CONTROL KINDS, client SECONDS SEED BULKS CONTROL KINDS, capture DEVICE FILE");
 	return 0;
 }

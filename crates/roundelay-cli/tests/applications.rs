@@ -929,6 +929,47 @@ fn a_page_of_a_kernel_is_one_answer() {
     }
 }
 
+/// Captures of senders of a Linux, whose objects and chunks are known.
+const KERNEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers/tcp");
+
+/// Regression: eight of 81 objects of a server with BBR were lists of writes, because they lose beside
+/// a long queue and so have little of the link. Their first window is one burst, so their data was
+/// there at once.
+#[test]
+fn an_answer_that_loses_is_one_message() {
+    let capture = format!("{KERNEL}/capture-bbr.pcap.gz");
+    let text = applications(&capture, &["--rate", "20mbit"]);
+    let mut answers = Vec::new();
+    for line in text.lines() {
+        // The player asks again and again, and two transfers have no end.
+        let requests = line.matches("\"> ").count();
+        if requests == 1 && !line.contains("endless") {
+            answers.push(line.matches("\"< ").count());
+        }
+    }
+    assert_eq!(answers, vec![1; 82], "81 objects and a file");
+}
+
+/// Regression: a server with BBR beside others with CUBIC was taken for one of these. It measures the
+/// empty path, but its flight is smaller behind some losses.
+#[test]
+fn a_sender_that_measures_the_path_has_bbr_whatever_its_losses_say() {
+    let capture = format!("{KERNEL}/capture-mixed.pcap.gz");
+    let text = applications(&capture, &["--rate", "20mbit"]);
+    assert!(text.contains("1 connections show BBR"), "{}", head(&text));
+    assert!(
+        text.contains("1 connections heed losses"),
+        "{}",
+        head(&text)
+    );
+    assert_eq!(text.matches("control = \"bbr\"").count(), 1);
+}
+
+/// The comments that a scenario begins with.
+fn head(text: &str) -> &str {
+    text.split("\nseed").next().unwrap_or(text)
+}
+
 /// Regression: of two transfers without end, only one was read as such where the other one had BBR.
 #[test]
 fn bbr_beside_cubic_is_two_transfers_without_end() {

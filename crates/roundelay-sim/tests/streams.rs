@@ -228,3 +228,20 @@ fn progress_goes_on_with_simulated_time() {
         Some(results.events)
     );
 }
+
+/// A server's sender knows the round trip of its client's handshake, 60 ms, so it paces its first
+/// answer of ten segments over most of one.
+#[test]
+fn a_server_knows_the_round_trip_of_the_handshake() {
+    let tcp = "tcp = { preset = 'rfc', pacing = true }\n";
+    let sources = [
+        "kind = \"connections\"\nconnections = [{ messages = [\"> 300b\", \"< 14kb\"] }]\n",
+        "kind = \"request_response\"\nrequest = 300\nresponse = 14000\nthink = \"9s\"\n",
+    ];
+    for source in sources {
+        let Sent(flows, _) = run(&scenario(&format!("{source}{tcp}")), 1);
+        let times = seconds(&flows[1]);
+        let took = times[9] - times[0];
+        assert!((0.02..0.1).contains(&took), "{took} s: {source}");
+    }
+}

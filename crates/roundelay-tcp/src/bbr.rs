@@ -161,17 +161,23 @@ impl Bbr {
     }
 
     /// BBRInflight(): what the path holds at a gain, plus three bursts from the sender, and two
-    /// segments if the flow probes.
-    fn target(&self, gain: Gain) -> u64 {
+    /// segments if the flow probes. Rounded up to an even number of segments, for receivers that
+    /// acknowledge every second one.
+    fn target(&self, gain: Gain, extra: u64) -> u64 {
         let Some(round_trip) = self.round_trip else {
             return self.initial_window;
         };
+        if self.bandwidth() == 0 {
+            return self.initial_window;
+        }
+        let pair = 2 * self.segment_len;
         let more = match self.state {
-            State::ProbeBandwidth if self.phase == 0 => 2 * self.segment_len,
+            State::ProbeBandwidth if self.phase == 0 => pair,
             _ => 0,
         };
-        gain.of(carried(self.bandwidth(), round_trip))
-            .saturating_add(3 * self.quantum() + more)
+        let held = gain.of(carried(self.bandwidth(), round_trip));
+        let all = held.saturating_add(extra + 3 * self.quantum());
+        all.div_ceil(pair).saturating_mul(pair).saturating_add(more)
     }
 
     /// BBRSetSendQuantum() (section 4.2.2).
@@ -204,10 +210,10 @@ impl Bbr {
             ONE => is_full_length,
             // 5/4: more is in the network, or losses say that no more fits.
             gain if self.phase == 0 => {
-                is_full_length && (ack.lost > 0 || ack.was_in_flight >= self.target(gain))
+                is_full_length && (ack.lost > 0 || ack.was_in_flight >= self.target(gain, 0))
             }
             // 3/4: the queue that probing has built is drained.
-            _ => is_full_length || ack.was_in_flight <= self.target(ONE),
+            _ => is_full_length || ack.was_in_flight <= self.target(ONE, 0),
         }
     }
 
@@ -233,7 +239,7 @@ impl Bbr {
             self.pacing_gain = DRAIN;
             self.window_gain = HIGH;
         }
-        if self.state == State::Drain && ack.in_flight <= self.target(ONE) {
+        if self.state == State::Drain && ack.in_flight <= self.target(ONE, 0) {
             self.enter_probe_bandwidth(ack.now);
         }
     }
@@ -342,9 +348,12 @@ impl Bbr {
         if self.conserves {
             self.window = self.window.max(ack.in_flight + ack.newly_delivered);
         } else {
-            let mut target = self.target(self.window_gain);
+            let extra = match self.extras.front() {
+                Some((_, extra)) if self.is_pipe_full => *extra,
+                _ => 0,
+            };
+            let target = self.target(self.window_gain, extra);
             if self.is_pipe_full {
-                target += self.extras.front().map_or(0, |(_, extra)| *extra);
                 self.window = (self.window + ack.newly_delivered).min(target);
             } else if self.window < target || ack.delivered < self.initial_window {
                 self.window += ack.newly_delivered;
@@ -377,6 +386,12 @@ impl Bbr {
 }
 
 impl PathModel for Bbr {
+    /// BBRInit(): RTprop is the round trip of the handshake.
+    fn begin(&mut self, now: Instant, round_trip: Option<Duration>) {
+        self.round_trip = round_trip.filter(|round_trip| *round_trip > Duration::ZERO);
+        self.round_trip_at = now;
+    }
+
     fn begin_with_a_segment(&mut self) {
         self.window = self.segment_len;
     }

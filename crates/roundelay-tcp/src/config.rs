@@ -172,6 +172,9 @@ pub struct Config {
     /// round trip (RFC 8312, section 4.2), as in Linux. If not, it grows by a segment once it is
     /// back at the window before the last loss (RFC 9438, section 4.3).
     pub constant_friendliness: bool,
+    /// BBR: whether the first ten segments of a connection leave without pacing, as measured in
+    /// Linux.
+    pub unpaced_start: bool,
     /// CUBIC: whether the window grows by at least a twentieth each round trip while W_max is not
     /// known, as measured in Linux before the first loss. After a timeout W_max is not known
     /// either, so the window grows so then, too, although we have not measured this. RFC 9438,
@@ -268,6 +271,7 @@ impl Config {
             window_validation: true,
             fast_convergence: true,
             constant_friendliness: false,
+            unpaced_start: false,
             least_growth: false,
             slow_start: SlowStart::UntilLoss,
             proportional_reduction: false,
@@ -292,6 +296,7 @@ impl Config {
             receive_window: 3 * 1024 * 1024 / 1448,
             window_growth: true,
             constant_friendliness: true,
+            unpaced_start: true,
             least_growth: true,
             proportional_reduction: true,
             timeout_above_round_trip: true,

@@ -208,6 +208,13 @@ impl Congestion {
         self.window = self.segment_len;
     }
 
+    /// The sender was silent for a timeout. Slow start begins anew, and leads back to three quarters
+    /// of the window before (RFC 2861, section 3.2; RFC 7661, section 4.4.3).
+    pub(crate) fn restart_after_silence(&mut self, restart: u64) {
+        self.threshold = self.threshold.max(self.window / 4 * 3);
+        self.window = self.window.min(restart);
+    }
+
     /// The feedback with window and threshold, as the law reads it.
     #[inline]
     fn complete(&self, feedback: SenderFeedback) -> Feedback {

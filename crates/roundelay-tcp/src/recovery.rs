@@ -56,13 +56,7 @@ impl Sender {
             self.hear_window(segment);
         }
         let round_trip = self.measure(now, segment);
-        if let Some(model) = self.congestion.model() {
-            model.begin(now, round_trip);
-        }
-        if let (Some(rack), Some(round_trip)) = (&mut self.scoreboard.rack, round_trip) {
-            rack.tell_time(now);
-            rack.measure(round_trip);
-        }
+        self.begin_path(now, round_trip);
         self.timer.stop();
         if self.statistics.syns > 1 {
             self.congestion.window = self.segment_len();
@@ -70,6 +64,17 @@ impl Sender {
                 model.begin_with_a_segment();
             }
             self.timer.reset_after_lost_syn(&self.config);
+        }
+    }
+
+    /// What goes by the path's round trip begins with that of the handshake.
+    pub(crate) fn begin_path(&mut self, now: Instant, round_trip: Option<Duration>) {
+        if let Some(model) = self.congestion.model() {
+            model.begin(now, round_trip);
+        }
+        if let (Some(rack), Some(round_trip)) = (&mut self.scoreboard.rack, round_trip) {
+            rack.tell_time(now);
+            rack.measure(round_trip);
         }
     }
 

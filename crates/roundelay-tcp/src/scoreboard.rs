@@ -339,14 +339,17 @@ impl Scoreboard {
         self.base + index as u64
     }
 
-    /// As `lose_at`, but by position, and a model of the path hears of the loss.
-    pub(crate) fn lose(&mut self, position: u64) {
+    /// As `lose_at`, but by position, and a model of the path hears of the loss. Returns whether
+    /// the segment had been sent again.
+    pub(crate) fn lose(&mut self, position: u64) -> bool {
         let index = (position - self.base) as usize;
+        let was_sent_again = self.entries[index].is_retransmitted;
         self.lose_at(index);
         self.lost_bytes += u64::from(self.entries[index].len);
         if let Some(meter) = &mut self.meter {
             meter.lose(index, self.entries[index].sequence, self.entries[index].len);
         }
+        was_sent_again
     }
 
     /// NextSeg(), rule 3: the next missing segment, lost or not, if a later one has arrived.

@@ -86,3 +86,23 @@ fn silence_saves_up_nothing() {
     let sent = std::iter::from_fn(|| sender.poll(later)).count();
     assert_eq!(sent, 1);
 }
+
+/// Segments of the first window that leave at once, after a handshake that took a round trip.
+fn unpaced(unpaced_start: bool) -> usize {
+    let config = Config {
+        control: Control::Bbr,
+        syn_exchange: false,
+        unpaced_start,
+        ..Config::linux()
+    };
+    let mut sender = Sender::new(config, None).expect("legal");
+    sender.open(Instant::ZERO);
+    sender.learn_round_trip(Instant::ZERO, ROUND_TRIP);
+    std::iter::from_fn(|| sender.poll(Instant::ZERO)).count()
+}
+
+/// BBR's draft paces the first window by the handshake's round trip. Linux, as measured, does not.
+#[test]
+fn linux_does_not_pace_the_first_ten_segments() {
+    assert_eq!([unpaced(true), unpaced(false)], [10, 1]);
+}

@@ -48,6 +48,7 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         partial_timer: PartialTimer::First,
         burst_avoidance: false,
         constant_friendliness: false,
+        unpaced_start: false,
         least_growth: false,
         slow_start: SlowStart::UntilLoss,
         proportional_reduction: false,

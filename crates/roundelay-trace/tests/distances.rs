@@ -233,6 +233,45 @@ fn hosts_of_a_network_have_their_own_round_trips() {
     assert_eq!(found.len(), 2);
 }
 
+/// Regression: a link that is always busy holds all of its hosts up alike, and the far ones had the
+/// round trip of the nearest one. What the nearest one waits at the same time is no part of theirs.
+#[test]
+fn far_hosts_behind_a_busy_link_have_their_own_round_trips() {
+    let mut packets = Vec::new();
+    for (host, way) in [(2, 5.0), (3, 80.0)] {
+        // The queue grows and shrinks, and is empty in the first second alone.
+        let fetches = Fetches {
+            client: (host, 50_000),
+            ways: [way, 0.1],
+            acknowledging: Acknowledging::Usual,
+            has_clocks: false,
+            has_handshake: host == 2,
+        };
+        for mut packet in fetches.packets() {
+            // Both are acknowledged at the same times.
+            packet.at -= way;
+            let second = (packet.at / 1000.0).floor();
+            if host == 3 && second < 1.0 {
+                continue;
+            }
+            if packet.of_client && second >= 1.0 {
+                packet.at += 20.0 + 5.0 * (second % 4.0);
+            }
+            packets.push(packet);
+        }
+    }
+    let mut options = Options::new("1mbit".parse().unwrap(), Vec::new());
+    options.adapts = true;
+    options.selection.chooses = true;
+    let bytes = std::io::Cursor::new(pcap(packets));
+    let capture = Capture::from_reader("t.pcap", bytes).unwrap();
+    let found = round_trips(&applications(capture, &options, &mut ()).unwrap());
+    for (found, truth) in found.iter().zip([5.1, 80.1]) {
+        let found = found.expect("measured");
+        assert!((found - truth).abs() <= 0.1 * truth, "{found} for {truth}");
+    }
+}
+
 /// Regression: a client's packets of one millisecond, which its uplink spreads over 24, have one
 /// timestamp. Each was taken for the first with it, so the last one's echo came after 3 ms.
 #[test]

@@ -211,6 +211,7 @@ fn add_tcp(protocol: &Protocol, names: &mut BTreeSet<String>) {
         (protocol.quick_acknowledgements, "quick_acknowledgements"),
         (protocol.window_growth, "window_growth"),
         (protocol.constant_friendliness, "constant_friendliness"),
+        (protocol.unpaced_start, "unpaced_start"),
         (protocol.least_growth, "least_growth"),
         (protocol.proportional_reduction, "proportional_reduction"),
         (

@@ -140,6 +140,18 @@ impl Connection {
         }
     }
 
+    /// Tells the server's sender the round trip that the client's has measured by its SYN, because
+    /// the server measures as much by its own.
+    #[inline]
+    pub(crate) fn learn_handshake(&mut self, client: &Connection, now: Instant) {
+        if self.sender.round_trip().is_none()
+            && client.sender.config().syn_exchange
+            && let Some(round_trip) = client.sender.round_trip()
+        {
+            self.sender.learn_round_trip(now, round_trip);
+        }
+    }
+
     /// Bytes received in order.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {

@@ -581,6 +581,8 @@ impl Speaker {
         let end = self.end_of(arrival);
         self.heard[end as usize].get_or_insert(context.now());
         self.ways[self.way_of(arrival)].arrive(arrival, context);
+        let [client, server] = &mut self.ways;
+        server.learn_handshake(client, context.now());
     }
 
     /// Whose data a packet belongs to: the client's or the server's.

@@ -83,6 +83,8 @@ impl Exchange {
         }
         let before = self.requests.delivered();
         self.requests.arrive(arrival, context);
+        self.responses
+            .learn_handshake(&self.requests, context.now());
         if before < self.asked && self.requests.delivered() == self.asked {
             self.responses.supply(self.wanted);
             self.responses.wake(context);

@@ -155,6 +155,8 @@ pub struct Protocol {
     /// CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312),
     /// and not by a segment once it is back at the window before the last loss (RFC 9438).
     pub constant_friendliness: Option<bool>,
+    /// BBR: whether the first ten segments of a connection leave without pacing, as in Linux.
+    pub unpaced_start: Option<bool>,
     /// CUBIC: whether the window grows by at least a twentieth each round trip before the first
     /// loss, as in Linux.
     pub least_growth: Option<bool>,
@@ -284,6 +286,9 @@ impl Protocol {
                 Offload::Split => tcp::Offload::Split,
                 Offload::Whole => tcp::Offload::Whole,
             };
+        } else if self.preset == Preset::Linux && config.control == tcp::Control::Bbr {
+            // BBR's send quantum, which Linux is seen to send: two segments at once and more.
+            config.offload = tcp::Offload::Split;
         }
         if let Some(slow_start) = self.slow_start {
             config.slow_start = match slow_start {
@@ -304,6 +309,7 @@ impl Protocol {
         config.constant_friendliness = self
             .constant_friendliness
             .unwrap_or(config.constant_friendliness);
+        config.unpaced_start = self.unpaced_start.unwrap_or(config.unpaced_start);
         config.least_growth = self.least_growth.unwrap_or(config.least_growth);
         config.proportional_reduction = self
             .proportional_reduction
@@ -376,6 +382,21 @@ mod tests {
                 tcp::Config {
                     control: tcp::Control::Reno,
                     slow_start: tcp::SlowStart::ByBytes,
+                    ..tcp::Config::linux()
+                },
+            ),
+            (
+                "preset = \"linux\"\ncontrol = \"bbr\"",
+                tcp::Config {
+                    control: tcp::Control::Bbr,
+                    offload: tcp::Offload::Split,
+                    ..tcp::Config::linux()
+                },
+            ),
+            (
+                "preset = \"linux\"\ncontrol = \"bbr\"\noffload = \"none\"",
+                tcp::Config {
+                    control: tcp::Control::Bbr,
                     ..tcp::Config::linux()
                 },
             ),
@@ -549,6 +570,7 @@ mod tests {
                 tcp::SlowStart::HyStart => "hystart".to_owned(),
             },
             "constant_friendliness" => config.constant_friendliness.to_string(),
+            "unpaced_start" => config.unpaced_start.to_string(),
             "least_growth" => config.least_growth.to_string(),
             "proportional_reduction" => config.proportional_reduction.to_string(),
             "timeout_above_round_trip" => config.timeout_above_round_trip.to_string(),

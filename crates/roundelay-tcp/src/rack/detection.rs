@@ -16,11 +16,12 @@ use crate::sender::{Mode, Sender};
 impl Scoreboard {
     /// RACK_detect_loss_and_arm_timer(): section 6.2, step 5, with a window for reordering. The
     /// timer expires when the wait of the first waiting segment ends, so that each is found lost in
-    /// its own time.
-    fn find_lost_by_time(&mut self, window: Duration) {
+    /// its own time. Returns whether a retransmission is among them.
+    fn find_lost_by_time(&mut self, window: Duration) -> bool {
         let Some(mut rack) = self.rack.take() else {
-            return;
+            return false;
         };
+        let mut loses_repair = false;
         if let Some(arrived) = rack.newest_arrived.take() {
             rack.round_trip = rack.now.since(arrived.0);
             rack.newest = rack.newest.max(arrived);
@@ -36,12 +37,13 @@ impl Scoreboard {
                     rack.deadline = Some(due);
                     break;
                 }
-                self.lose(position);
+                loses_repair |= self.lose(position);
                 rack.lost.push(Reverse(position));
             }
             rack.log.pop_front();
         }
         self.rack = Some(rack);
+        loses_repair
     }
 
     /// Whether a transmission is the last of its segment, and neither arrived nor lost.
@@ -103,11 +105,16 @@ impl Sender {
         let Some(window) = self.reordering_window() else {
             return;
         };
-        self.scoreboard.find_lost_by_time(window);
+        let loses_repair = self.scoreboard.find_lost_by_time(window);
         // A recovery repairs what is found lost while it lasts. What is lost and still missing at
-        // its end starts the next one, even if it was sent again.
-        let starts_recovery = self.mode == Mode::Open && self.scoreboard.has_lost();
-        if starts_recovery && self.may_recover() {
+        // its end starts the next one, even if it was sent again. A retransmission that is lost
+        // after a timeout is a second sign of congestion (RFC 5681, section 4.3).
+        let starts_recovery = match self.mode {
+            Mode::Open => self.scoreboard.has_lost() && self.may_recover(),
+            Mode::Loss => loses_repair,
+            _ => false,
+        };
+        if starts_recovery {
             self.retransmit_fast(now);
         }
         if self.scoreboard.sacked() > 0 {

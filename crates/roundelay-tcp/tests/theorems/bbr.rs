@@ -256,3 +256,17 @@ fn repairs_behind_the_end_of_the_data_end_the_start() {
         );
     }
 }
+
+/// Receivers acknowledge every second segment, so a window is an even number of these, as in Linux.
+#[test]
+fn a_window_is_an_even_number_of_segments() {
+    let mut world = opened(Control::Bbr, Link::default());
+    part(&mut world, 0.0, 3.0);
+    let (mut even, mut all) = (0, 0);
+    while world.now < at(8.0) && world.step(Instant::MAX) {
+        all += 1;
+        even += u32::from(world.sender.window().is_multiple_of(2000));
+    }
+    // A window that grows passes odd ones.
+    assert!(even > all / 10 * 9, "{even} of {all}");
+}

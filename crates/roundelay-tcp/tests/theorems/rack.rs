@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
-use roundelay_tcp::{Config, Control, Flavour, Segment};
+use roundelay_tcp::{Config, Control, Flavour, Segment, Sender};
 
 use super::link::{Fate, Link, World};
 
@@ -140,6 +140,44 @@ fn losses_after_a_timeout_do_not_wait_for_its_repair() {
     let waited = last_of(33) - last_of(20);
     assert!(waited < millis(50), "{waited:?} of a round trip of 100 ms");
     assert_eq!(found.sender.statistics().timeouts, 1);
+}
+
+/// A retransmission that is lost after a timeout is a second sign of congestion (RFC 5681, section
+/// 4.3): a fast recovery begins, and the threshold falls again. As in Linux.
+#[test]
+fn a_repair_lost_after_a_timeout_reduces_the_window_again() {
+    // With the probe, which is new data.
+    let flight: Vec<u64> = (0..=30).collect();
+    let repairs = [&flight[..], &[20]].concat();
+    let once = world(rack(), 100, losing(&flight));
+    let twice = world(rack(), 100, losing(&repairs));
+    for found in [&once, &twice] {
+        assert_eq!(found.sender.statistics().timeouts, 1);
+    }
+    assert_eq!(once.sender.statistics().fast_retransmits, 0);
+    assert_eq!(twice.sender.statistics().fast_retransmits, 1);
+    let [before, after] = [once.sender.threshold(), twice.sender.threshold()];
+    assert!(after < before, "{after} after {before}");
+}
+
+/// The end that answers a SYN knows the handshake's round trip, too. A first flight of which nothing
+/// arrives is probed after two of these, and not after the second of an unknown round trip.
+#[test]
+fn the_handshake_times_the_first_flight_of_a_server() {
+    let config = Config {
+        syn_exchange: false,
+        ..rack()
+    };
+    let mut sender = Sender::new(config, Some(10_000)).expect("legal");
+    sender.open(Instant::ZERO);
+    sender.learn_round_trip(Instant::ZERO, millis(100));
+    while sender.poll(Instant::ZERO).is_some() {}
+    let probed = Instant::ZERO + millis(200);
+    assert_eq!(sender.timer(), Some(probed));
+    sender.on_timer(probed);
+    assert!(sender.poll(probed).is_some());
+    let statistics = sender.statistics();
+    assert_eq!((statistics.probes, statistics.timeouts), (1, 0));
 }
 
 /// The last but one is lost, and one arrival tells. It is lost after a quarter of the shortest

@@ -199,3 +199,25 @@ fn the_sender_keeps_what_was_offered_to_it() {
         }
     }
 }
+
+/// After a silence the window is the initial one again, and slow start leads back to three quarters of
+/// what it was: RFC 2861, section 3.2.
+#[test]
+fn slow_start_after_a_silence_leads_back() {
+    let config = Config {
+        control: Control::Reno,
+        segment_len: 1000,
+        initial_threshold: Some(20),
+        ..Config::rfc()
+    };
+    let mut world = World::new(config, Some(400_000), Link::default());
+    world.open();
+    assert!(world.run(Instant::MAX));
+    let before = world.sender.window();
+    assert!(before / 4 * 3 > 20_000, "{before}");
+    world.now += Duration::from_secs(10);
+    world.sender.supply(100_000);
+    world.send(None);
+    assert_eq!(world.sender.window(), 10_000);
+    assert_eq!(world.sender.threshold(), before / 4 * 3);
+}

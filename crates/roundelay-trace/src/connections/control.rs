@@ -196,10 +196,14 @@ impl Flight {
     /// What the flight of a transfer that the network held back shows. `segment`: bytes of a full
     /// one; `round_trip`: with its wait, nanoseconds.
     pub(super) fn votes(&self, segment: u64, round_trip: u64) -> Votes {
-        let mut votes = Votes::default();
         if self.measures_the_path(segment) {
-            votes.unheeded += MEASURED;
+            // Its flight behind losses may be small, too, for one of its own rounds.
+            return Votes {
+                heeded: 0,
+                unheeded: MEASURED,
+            };
         }
+        let mut votes = Votes::default();
         votes.add(self.behind_losses(segment, round_trip));
         votes.add(self.by_the_law(segment, round_trip));
         votes

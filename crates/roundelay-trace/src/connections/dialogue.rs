@@ -761,6 +761,20 @@ impl Dialogue {
         })
     }
 
+    /// What the link's queue held data up when the least time to each end was measured: by so much
+    /// the least time to any receiver was longer then than the least of all. Without end if nothing
+    /// was measured then.
+    fn waits(&self, ways: &Ways) -> [Duration; 2] {
+        End::BOTH.map(|end| {
+            let way = self.way_of(end.other());
+            let nearest = ways.nearest[way];
+            let then = ways.courses[way].least(self.sides[end as usize].least_at);
+            then.map_or(Duration::MAX, |then| {
+                Duration::from_nanos(then.saturating_sub(nearest))
+            })
+        })
+    }
+
     /// Addresses of both ends.
     pub(super) const fn ends(&self) -> [SocketAddr; 2] {
         self.ends
@@ -857,6 +871,7 @@ impl Dialogue {
             least
         };
         let is_quiet = self.is_quiet(ways);
+        let waits = self.waits(ways);
         let concurrent = self.overlaps >= 2 && self.overlaps * 10 >= self.said.len() as u64;
         let endless = self.is_endless(last, limits.last().copied());
         let is_held = matches!(limits.last(), Some(limit) if limit.is_network());
@@ -892,6 +907,7 @@ impl Dialogue {
             over: [client.over, server.over],
             round_trips: round_trips.map(|least| least.map(Duration::from_nanos)),
             is_quiet,
+            waits,
             has_handshake: [client.has_handshake, server.has_handshake],
             segment_len: [client.longest, server.longest],
             ecn: self.ecn,

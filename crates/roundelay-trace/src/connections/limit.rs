@@ -69,6 +69,8 @@ const FAIR: f64 = 0.75;
 const BRIEF: u64 = 10;
 /// A message that is shorter than this is no stream, nanoseconds.
 const SHORT: u64 = 2_000_000_000;
+/// A first window that comes within this time is one burst, nanoseconds.
+const BURST: u64 = 2_000_000;
 /// The part of a fair share that a sender has at least if it has just begun or loses, and the part of
 /// its packets that are full: all but the last ones.
 const SOME_SHARE: f64 = 1.0 / 3.0;
@@ -458,10 +460,12 @@ impl Evidence {
     fn is_answer(&self, around: Surroundings) -> bool {
         let is_short = around.lasted <= SHORT || self.is_brief(around);
         let waits = self.waits(around, [LONG_WAIT, 8]) >= NEARLY_ALWAYS;
-        // Beside a long queue with next to nothing of the link: a call.
+        // Beside a long queue with next to nothing of the link: a call, unless its first window came
+        // as one burst, which an application that paces its data does not have.
+        let is_burst = around.first_window <= BURST;
         let is_small = waits && around.share.is_some() && around.share < Some(SOME_SHARE);
         let is_spread = is_short || self.grows();
-        is_spread && !is_small && self.is_full() && self.began_at_once(around)
+        is_spread && (is_burst || !is_small) && self.is_full() && self.began_at_once(around)
     }
 
     /// Whether the first window was sent without waiting for the application: within a round trip.

@@ -147,6 +147,9 @@ pub struct Connection {
     pub round_trips: [Option<Duration>; 2],
     /// Whether the time to the client, and to the server, was measured while no queue was in its way.
     pub is_quiet: [bool; 2],
+    /// What the link's queue held data up by then, as the nearest receiver's round trips tell; without
+    /// end if they do not.
+    pub waits: [Duration; 2],
     /// Whether the handshake told it.
     pub has_handshake: [bool; 2],
     /// Bytes of data in the longest segment of each end.
@@ -328,8 +331,9 @@ impl Applications {
 
     /// The round trip of each connection without queues: from the capture point to one end and to the
     /// other. A connection's own handshake tells it if no queue was in its way, else the smallest of
-    /// the host. Behind the link, the network's smallest counts for a host that has only met a queue,
-    /// because the link's queue makes every round trip of a busy host too long.
+    /// the host. Behind the link, a queue makes every round trip of a busy host too long, by as much as
+    /// at the same time those of its network's nearest host. Where nobody else was heard then, the
+    /// network's smallest counts.
     pub fn round_trips(&self) -> Vec<Option<Duration>> {
         let distances = Distances::of(&self.connections);
         let mut found = Vec::with_capacity(self.connections.len());
@@ -357,11 +361,21 @@ impl Applications {
     }
 }
 
-/// Smallest times to hosts and networks and back, and whether no queue was in the way of a host's.
+/// Smallest times to hosts and networks and back.
 #[derive(Debug, Default)]
 struct Distances {
-    hosts: HashMap<IpAddr, (Duration, bool)>,
+    hosts: HashMap<IpAddr, Distance>,
     networks: HashMap<IpAddr, Duration>,
+}
+
+/// The time to a host and back.
+#[derive(Debug, Default)]
+struct Distance {
+    /// The smallest one, and whether any was measured while no queue was in its way.
+    least: Duration,
+    is_quiet: bool,
+    /// Each connection's, less what the link's queue held it up by.
+    without_waits: Vec<Duration>,
 }
 
 impl Distances {
@@ -372,13 +386,22 @@ impl Distances {
                 let Some(measured) = connection.round_trips[end] else {
                     continue;
                 };
-                let known = distances.hosts.entry(host).or_insert((measured, false));
-                *known = (measured.min(known.0), known.1 || connection.is_quiet[end]);
+                let known = distances.hosts.entry(host).or_insert(Distance {
+                    least: measured,
+                    ..Distance::default()
+                });
+                known.least = measured.min(known.least);
+                known.is_quiet |= connection.is_quiet[end];
+                let waited = connection.waits[end].min(measured);
+                known.without_waits.push(measured - waited);
                 if let Some(network) = network {
                     let known = distances.networks.entry(network).or_insert(measured);
                     *known = measured.min(*known);
                 }
             }
+        }
+        for host in distances.hosts.values_mut() {
+            host.without_waits.sort_unstable();
         }
         distances
     }
@@ -388,9 +411,11 @@ impl Distances {
     fn of_ends(&self, connection: &Connection) -> [Option<(Duration, bool)>; 2] {
         let mut found = [None; 2];
         for (end, (host, network)) in connection.locations().into_iter().enumerate() {
-            let Some(&(of_host, is_quiet)) = self.hosts.get(&host) else {
+            let Some(known) = self.hosts.get(&host) else {
                 continue;
             };
+            let of_host = known.least;
+            let without_wait = known.without_waits[known.without_waits.len() / 2];
             let own = connection.round_trips[end]
                 .filter(|_| connection.has_handshake[end] && connection.is_quiet[end]);
             let of_network = match network {
@@ -399,7 +424,7 @@ impl Distances {
             };
             let used = match (own, of_network) {
                 (Some(own), _) => own,
-                (None, Some(of_network)) if !is_quiet => of_network,
+                (None, Some(of_network)) if !known.is_quiet => without_wait.max(of_network),
                 _ => of_host,
             };
             let other = of_host.max(used);

@@ -257,6 +257,7 @@ impl Reader<'_> {
             over: [false, true],
             round_trips: [None; 2],
             is_quiet: [false; 2],
+            waits: [Duration::ZERO; 2],
             has_handshake: [false; 2],
             segment_len: [0; 2],
             ecn: false,

@@ -406,6 +406,10 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "tcp.option.window_growth".to_owned(),
         tcp("initial_window = 100, window_growth = true"),
     ));
+    all.push((
+        "tcp.option.unpaced_start".to_owned(),
+        tcp("control = 'bbr', unpaced_start = true"),
+    ));
     // Slow start ends here without a loss.
     all.push((
         "tcp.option.least_growth".to_owned(),
