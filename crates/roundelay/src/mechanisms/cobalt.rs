@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn roots_are_the_nearest_or_near() {
         for (roots, of_two, error) in [
-            (Roots::Exact, 0.707_107, 1e-6),
+            (Roots::Exact, core::f64::consts::FRAC_1_SQRT_2, 1e-9),
             (Roots::Iterated, 0.70671, 1e-5),
         ] {
             let found = f64::from(roots.of(2, 0)) / 4_294_967_296.0;

@@ -257,7 +257,7 @@ mod tests {
             for (part, (bytes, target, interval, turn)) in parts.iter().zip(expected) {
                 let rate = part.rate.expect("shaped").bits_per_second();
                 assert_eq!((rate / 8, quantum(part.rate)), (*bytes, *turn), "{mode:?}");
-                let settings = settings(part.rate, internet);
+                let settings = settings(part.rate, internet, Roots::Exact);
                 for (ours, theirs) in [(settings.target, target), (settings.interval, interval)] {
                     let micros = ours.as_nanos() / 1000;
                     // Linux has whole bytes per second.
@@ -268,7 +268,7 @@ mod tests {
                 }
             }
         }
-        let unlimited = settings(None, internet);
+        let unlimited = settings(None, internet, Roots::Exact);
         assert_eq!(unlimited.target, Duration::from_millis(5));
         assert_eq!(quantum(None), 1514);
     }
