@@ -468,8 +468,10 @@ impl<'a> Planter<'a> {
         for note in remarks::of_classes(kind, qdisc, self.device) {
             self.notes.push(note);
         }
-        let direct = self.has_filter_to(qdisc, top) && kind == "htb";
-        let direct = direct.then(|| self.stand_in(kind, format!("{top}direct"), &slot, qdisc));
+        let mut direct = None;
+        if kind == "htb" && self.has_filter_to(qdisc, top) {
+            direct = Some(self.stand_in(kind, format!("{top}direct"), &slot, qdisc));
+        }
         let default = class::default_of(&qdisc.words);
         let wanted = default.and_then(|minor| leaves.get(&Handle { minor, ..top }).cloned());
         let otherwise = match wanted {
@@ -535,9 +537,10 @@ impl<'a> Planter<'a> {
                 Parent::Root => qdisc.parent == Parent::Root,
                 Parent::Ingress => false,
             };
-            let words = filter.words.windows(2);
-            if is_own && words.into_iter().any(|pair| names(pair, top)) {
-                return true;
+            for pair in filter.words.windows(2) {
+                if is_own && names(pair, top) {
+                    return true;
+                }
             }
         }
         false
@@ -809,8 +812,9 @@ impl<'a> Planter<'a> {
                 self.note(filter.line, &top.to_string(), text);
                 continue;
             }
-            let direct = leaves.get(&top).filter(|_| top.is_named(&rule.class));
-            if let Some(direct) = direct {
+            if let Some(direct) = leaves.get(&top)
+                && top.is_named(&rule.class)
+            {
                 choice = before(choice, &rule.alternatives, direct);
                 continue;
             }

@@ -8,7 +8,8 @@
 //!
 //! Source: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue
 //! Management Solution for Home Gateways", arXiv 1804.07617, 2018. Parameters and defaults as in
-//! tc-cake(8). Orders, drops and times as in Linux 7.3, and with `linux 6.1` as in that (`peers/linux`).
+//! tc-cake(8). Orders, drops and times as in Linux 7.3, and with `linux 6.1` as in that one
+//! (`peers/linux`).
 //!
 //! | paper, manual page | here |
 //! |---|---|
