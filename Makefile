@@ -60,7 +60,9 @@ peers-linux: target/peers/orders target/peers/registers.so target/peers/timed ta
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py imports
 	python3 peers/linux/compare.py timed $(TIMED_CASES)
-	python3 peers/linux/compare.py timed $(TIMED_CASES) --kernel newest --kinds codel fq_codel codel_onset fq_codel_onset pie fq_pie_drops fq fq_shared cake_signals cake_onset cake_shaped
+	python3 peers/linux/compare.py timed $(TIMED_CASES) --kernel newest --kinds codel fq_codel codel_onset fq_codel_onset pie fq_pie_drops fq fq_shared cake_signals cake_onset cake_shaped drr qfq sfq
+	python3 peers/linux/compare.py onsets
+	python3 peers/linux/compare.py onsets --kernel newest
 	python3 peers/linux/compare.py collisions
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)

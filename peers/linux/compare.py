@@ -6,12 +6,14 @@ compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of 
 compare.py collisions [RUNS]           flows that share a queue of cake: how many of 50 to 800
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
+compare.py onsets [RUNS]               random drops of red, choke and sfb in virtual time: each half second from the first packet on, after pauses and changes; --kernel newest
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
 compare.py imports                     scripts that `roundelay import` reads: packets through some of them and through their trees, and the commands of the trees that they became
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -25,6 +27,7 @@ import tempfile
 import collisions
 import delays
 import imports
+import onsets
 import rules
 import shares
 import timed
@@ -151,6 +154,8 @@ def fq_codel(rng):
 
 
 KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
+# Those that `timed` has no cases of its own for.
+timed.KINDS |= {kind.__name__: functools.partial(timed.on_a_link, kind) for kind in (drr, qfq, sfq)}
 
 
 def write_cases(cases, path, ours, papers=False):
@@ -341,6 +346,12 @@ def main():
     command.add_argument("runs", type=int, nargs="?", default=40)
     command.add_argument("--kinds", nargs="*", choices=shares.DISCIPLINES)
     command.set_defaults(run=lambda arguments: shares.run(arguments, run_in_linux, run_ours, read_orders, PARENT))
+    command = commands_of.add_parser("onsets")
+    command.add_argument("runs", type=int, nargs="?", default=20)
+    command.add_argument("--kinds", nargs="*", choices=onsets.DISCIPLINES)
+    command.add_argument("--kernel", choices=(virtual.KERNEL, virtual.NEWEST), default=virtual.KERNEL, help="the release's own kernel, or the newest of its backports")
+    command.add_argument("--show", action="store_true", help="print all half seconds")
+    command.set_defaults(run=lambda arguments: onsets.run(arguments, run_written))
     command = commands_of.add_parser("timed")
     command.add_argument("cases", type=int, nargs="?", default=10, help="cases of each kind")
     command.add_argument("--seed", type=int, default=1)

@@ -733,6 +733,29 @@ def cake_acks(rng):
     return {**case, "steps": steps}
 
 
+def can_be_on_a_link(case):
+    """Not those with quanta that 6.1.192's drr takes for others. And a device without a queue, which stands for qfq without aggregates, gets one here with its first qdisc."""
+    quanta = [int(quantum) for command in case["tc"] for quantum in re.findall(r" drr quantum (\d+)", command)]
+    return min(quanta, default=LEAST_QUANTUM) >= LEAST_QUANTUM and "l 0" not in case["tc"]
+
+
+def on_a_link(make, rng):
+    """A case of `orders` on a link: the same classes and lengths, with times in the place of choices."""
+    case = make(rng)
+    while not can_be_on_a_link(case):
+        case = make(rng)
+    rate = rng.choice(RATES)
+    arrivals = iter([step for step in case["steps"] if step.startswith("a ")])
+    count = sum(step.startswith("a ") for step in case["steps"])
+    lengths = [int(step.split()[3]) for step in case["steps"] if step.startswith("a ")]
+    steps = traffic(rng, [1], lambda _: sum(lengths) // count, count, rate, load(rng))
+    # In this guest a qdisc cannot have queues as long as those of `orders`.
+    commands = [DEEP if command == "l 100000" else command for command in case["tc"]]
+    return {**case, "rate": rate, "tc": commands, "steps": [next(arrivals) if step.startswith("a ") else step for step in steps]}
+
+
+LEAST_QUANTUM = 256
+
 KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_collisions, cake_isolation, cake_tins, cake_shaped, cake_signals, cake_onset, cake_acks, htb, hfsc, nested, *LEAVES_OF, tbf, ets, prio, fq, fq_shared, fq_pie, codel, fq_codel, codel_onset, fq_codel_onset, pie, fq_pie_drops)}
 
 
@@ -759,6 +782,10 @@ PLANTED = {
     "fq": scaled(r"(maxrate )(\d+)", 0.95),
     "fq_shared": lambda words: words.replace(OLDER, "") if OLDER in words else words + OLDER,
     "fq_pie": scaled(r"(quantum )(\d+)", 1.3),
+    # Of classes with weights, whose quantum may be 1.
+    "drr": lambda words: "drr quantum 1500 limit 100000" if "quantum 1 " in words else scaled(r"(quantum )(\d+)", 3)(words),
+    "qfq": lambda words: words.replace(" linux", ""),
+    "sfq": lambda words: words.replace(" linux", ""),
     "codel": lambda words: words.replace(" linux", ""),
     "fq_codel": lambda words: words.replace(" linux", ""),
     "codel_onset": lambda words: words.replace(" linux", ""),
@@ -768,8 +795,15 @@ PLANTED = {
 }
 
 
-# The rules of fq before 6.7.
+# The rules of fq before 6.7, and of cake before its table of square roots became exact.
 OLDER = " linux 6.1"
+
+
+def older(words):
+    """Words of a discipline, with the older kernel's rules where it has others."""
+    if not words.removeprefix("of ").startswith(("fq ", "cake ")):
+        return words
+    return words.removesuffix(" linux") + OLDER
 
 
 def in_kernel(case, kernel):
@@ -777,8 +811,8 @@ def in_kernel(case, kernel):
     if kernel != virtual.KERNEL:
         return case
     if "nodes" in case:
-        return {**case, "nodes": [node + OLDER if node.startswith("of fq ") else node for node in case["nodes"]]}
-    return {**case, "ours": case["ours"] + OLDER} if case["ours"].startswith("fq ") else case
+        return {**case, "nodes": [older(node) for node in case["nodes"]]}
+    return {**case, "ours": older(case["ours"])}
 
 
 def planted(name, case):
@@ -809,6 +843,7 @@ def write_cases(cases, path, ours):
                 file.write(f"seed {case.get('seed', 1)}\n")
                 file.writelines(f"{node}\n" for node in case.get("nodes", []))
                 file.write("grown\n" if "nodes" in case else f"ours {case['ours']}\n")
+                file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case.get("classes", []))
                 file.write(f"late {case.get('late', LATE[0])}\n")
                 file.writelines(f"made {case['made']}\n" for _ in range("made" in case))
             for step in case["steps"]:
@@ -823,11 +858,34 @@ def write_cases(cases, path, ours):
 LATE = [4800, 1000, 2500, 8000, 0]
 
 
+# A tick of the kernel, in ms. fq counts a flow's silence in ticks, so a pause of `refill_delay` takes up to one more, as it falls between them.
+TICK = 4
+
+
+def refills_later(words):
+    """Words of fq with a `refill_delay` that is longer by a tick, or None."""
+    if not words.removeprefix("of ").startswith("fq "):
+        return None
+    if "refill_delay" not in words:
+        return re.sub("fq ", f"fq refill_delay {40 + TICK}ms ", words, count=1)
+    return re.sub(r"refill_delay (\d+)ms", lambda found: f"refill_delay {int(found[1]) + TICK}ms", words)
+
+
+def by_ticks(case):
+    """The case, and if it has fq, also with the silence that takes a tick more."""
+    if "nodes" in case:
+        later = {**case, "nodes": [refills_later(node) or node for node in case["nodes"]]}
+    else:
+        later = {**case, "ours": refills_later(case["ours"]) or case["ours"]}
+    return [case] if later == case else [case, later]
+
+
 def variants(cases):
     """Each case with each lateness and, where random numbers decide, with each seed. Other settings hold from some moment of their command."""
     return {
-        f"{name}/{late}/{seed}/{moment}": {**case, "late": late, "seed": seed, "steps": at_moment(case, moment)}
+        f"{name}/{late}/{seed}/{moment}/{ticks}": {**run, "late": late, "seed": seed, "steps": at_moment(case, moment)}
         for name, case in cases.items()
+        for ticks, run in enumerate(by_ticks(case))
         for seed in case.get("seeds", [1])
         for late in LATE
         for moment in (MOMENTS if "changed" in case else [0])

@@ -292,7 +292,12 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.take_dropped()
     }
 
-    fn take_dropped(&mut self) -> Result<(), Violation> {
+    /// Takes what the scheduler has dropped. Calls of [`apply`](Self::apply) do so themselves; call it
+    /// after a change of settings that may drop packets.
+    ///
+    /// # Errors
+    /// The scheduler did not hold a packet, or has changed it.
+    pub fn take_dropped(&mut self) -> Result<(), Violation> {
         while let Some((packet, _)) = self.scheduler.take_dropped() {
             self.take_held(&packet)?;
             self.events.push(Event::Dropped(packet.payload));

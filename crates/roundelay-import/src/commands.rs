@@ -28,6 +28,11 @@ impl Handle {
         (handle.minor != 0).then_some(handle)
     }
 
+    /// Whether a filter names this handle, a qdisc's: `10:0` or `10:`.
+    pub(crate) fn is_named(self, text: &str) -> bool {
+        text.contains(':') && Self::parse(text, self.major) == Some(self)
+    }
+
     /// Reads `1:10`, `1:`, `:10` (below `major`) or `1`.
     fn parse(text: &str, major: u16) -> Option<Self> {
         let hex = |part: &str, empty: u16| match part {

@@ -362,7 +362,12 @@ fn never_borrows(class: &Class, device: &Device) -> Option<String> {
 }
 
 /// Remark on a shaper that has no class for other packets.
-pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) -> String {
+pub(crate) fn of_no_default(
+    kind: &str,
+    default: Option<u16>,
+    is_whole: bool,
+    is_inside: bool,
+) -> String {
     if let Some(minor) = default
         && !is_whole
     {
@@ -376,9 +381,14 @@ pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) ->
         Some(minor) => format!("`default {minor:x}` names no class that sends"),
     };
     if kind == "htb" {
+        let rate = if is_inside {
+            "what the class above gives"
+        } else {
+            "the rate of the interface"
+        };
         format!(
             "{why}, so Linux sends packets that no filter matches past all classes: first, and at \
-             the rate of the interface"
+             {rate}"
         )
     } else {
         format!(

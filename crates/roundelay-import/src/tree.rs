@@ -62,6 +62,11 @@ struct Slot {
     depth: usize,
 }
 
+/// Whether a filter's words name this handle as the class.
+fn names(pair: &[String], handle: Handle) -> bool {
+    ["flowid", "classid"].contains(&pair[0].as_str()) && handle.is_named(&pair[1])
+}
+
 /// Which packets go to which leaf.
 #[derive(Debug, Clone)]
 struct Choice {
@@ -468,6 +473,11 @@ impl<'a> Planter<'a> {
     /// Plants an htb or hfsc with its classes.
     fn shaper(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let kind = if qdisc.kind == "htb" { "htb" } else { "hfsc" };
+        let slot = if kind == "htb" && slot.parent_kind == "htb" && slot.depth + 1 < MOST_LEVELS {
+            self.apart(qdisc, slot)
+        } else {
+            slot
+        };
         let is_inner = slot.parent_kind == kind;
         if is_inner {
             let text = format!(
@@ -493,6 +503,10 @@ impl<'a> Planter<'a> {
         for note in remarks::of_classes(kind, qdisc, self.device) {
             self.notes.push(note);
         }
+        let mut direct = None;
+        if kind == "htb" && self.has_filter_to(qdisc, top) {
+            direct = Some(self.stand_in(kind, format!("{top}direct"), &slot, qdisc));
+        }
         let default = class::default_of(&qdisc.words);
         let wanted = default.and_then(|minor| leaves.get(&Handle { minor, ..top }).cloned());
         let otherwise = match wanted {
@@ -505,18 +519,66 @@ impl<'a> Planter<'a> {
                 choice
             }
             None => {
-                let text = remarks::of_no_default(kind, default, self.is_whole);
+                let is_inside = slot.depth > 0;
+                let text = remarks::of_no_default(kind, default, self.is_whole, is_inside);
                 let name = if kind == "htb" {
                     "direct"
                 } else {
                     "unclassified"
                 };
-                let name = format!("{}{name}", Handle { minor: 0, ..top });
+                let name = format!("{top}{name}");
                 self.note(qdisc.line, &name, text);
-                self.stand_in(kind, name, &slot, qdisc)
+                match &direct {
+                    Some(direct) => direct.clone(),
+                    None => self.stand_in(kind, name, &slot, qdisc),
+                }
             }
         };
+        if let Some(direct) = direct {
+            // A filter that names the htb itself sends past its classes.
+            leaves.insert(top, direct);
+        }
         self.choose(qdisc, top, &leaves, &otherwise)
+    }
+
+    /// A class of one child between an htb and the htb inside it, because a node of htb right below
+    /// another one is one htb with it. Returns the child's place.
+    fn apart(&mut self, qdisc: &Qdisc, slot: Slot) -> Slot {
+        self.push_class(&slot, "priority");
+        let own = Handle {
+            major: qdisc.major,
+            minor: 0,
+        };
+        let name = if qdisc.has_handle() {
+            own.to_string()
+        } else {
+            format!("{} htb", slot.name)
+        };
+        Slot {
+            name,
+            parent: Some(slot.name),
+            parent_kind: "priority",
+            lines: vec![qdisc.line],
+            depth: slot.depth + 1,
+            keys: Vec::new(),
+        }
+    }
+
+    /// Whether a filter of this qdisc names the qdisc itself as the class.
+    fn has_filter_to(&self, qdisc: &Qdisc, top: Handle) -> bool {
+        for filter in &self.device.filters {
+            let is_own = match filter.parent {
+                Parent::At(parent) => parent.major == top.major,
+                Parent::Root => qdisc.parent == Parent::Root,
+                Parent::Ingress => false,
+            };
+            for pair in filter.words.windows(2) {
+                if is_own && names(pair, top) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn below(&self, parent: Handle) -> Vec<&'a Class> {
@@ -804,6 +866,12 @@ impl<'a> Planter<'a> {
             };
             if let Some(text) = self.other_length(rule.short()) {
                 self.note(filter.line, &top.to_string(), text);
+                continue;
+            }
+            if let Some(direct) = leaves.get(&top)
+                && top.is_named(&rule.class)
+            {
+                choice = before(choice, &rule.alternatives, direct);
                 continue;
             }
             let Some(id) = Handle::below(&rule.class, top.major) else {

@@ -683,3 +683,45 @@ iptables -t mangle -A POSTROUTING -p udp --dport 7 -m mark --mark 0/0x3f00 -j CL
     let reserves = assert_marked(&format!("{filters}{part}"), &[]);
     assert!(reserves.contains("bits of the mark"), "{reserves}");
 }
+
+/// An htb inside a class of an htb has classes and direct packets of its own, and the class above
+/// limits both. `flowid 1:0` names no class, so its packets are direct although there is a `default`.
+#[test]
+fn an_htb_inside_an_htb_is_one_of_its_own() {
+    let script = include_str!("operators/htb_in_htb.sh");
+    let imported = import(&Settings::default(), script).expect("a tree").tree;
+    let written = TreeFile::from_toml("tree.toml", &imported).expect("a tree");
+    for (packet, leaf) in [
+        ("17 10.254.0.1:9 10.255.0.1:9 46", "1:direct"),
+        ("17 10.254.0.1:9 10.255.0.1:9 0", "1:30"),
+        ("17 10.254.0.1:9 10.255.0.1:9 4", "10:1"),
+        ("17 10.254.0.4:9 10.255.0.1:9 4", "10:2"),
+        ("17 10.254.0.1:9 10.255.0.1:9 8", "10:direct"),
+    ] {
+        assert_eq!(written.leaf(Some(&headers(packet))), leaf, "{packet}");
+    }
+    let mut plan = written.config().clone();
+    plan.assign(FlowId(1), "10:1").expect("a leaf");
+    plan.assign(FlowId(2), "10:direct").expect("a leaf");
+    let mut tree = plan.build_tree(Seed::new(1)).expect("a legal tree");
+    for number in 0..100 {
+        for flow in [1, 2] {
+            let packet = Packet::new(FlowId(flow), 1500, number);
+            tree.enqueue(Instant::ZERO, packet).expect("room");
+        }
+    }
+    // The direct ones first, at the 6 Mbit/s of the class above. Their buckets let a packet or two
+    // through at once.
+    let (mut now, mut direct, mut bytes) = (Instant::ZERO, 0, 0_u64);
+    while direct < 100 {
+        let Some(packet) = tree.dequeue(now) else {
+            now = tree.ready_at().expect("packets wait");
+            continue;
+        };
+        assert!(packet.flow == FlowId(2), "direct packets go first");
+        direct += 1;
+        bytes += 1500;
+        let most = now.since(Instant::ZERO).as_nanos() * 6 / 8_000 + 2 * 1_600 + 1_500;
+        assert!(bytes <= most, "{bytes} bytes, at most {most}");
+    }
+}

@@ -17,4 +17,5 @@ mod records;
 mod shares;
 mod simulated;
 mod traces;
+mod trees;
 mod worlds;

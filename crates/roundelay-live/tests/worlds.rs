@@ -148,11 +148,10 @@ fn evict(scheduler: &mut impl Scheduler<(u64, Ecn)>, waiting: &mut Vec<u64>) {
 }
 
 impl Plain {
-    fn new(queue: &str, rate: Rate) -> Self {
+    fn new(queue: &str, rate: Rate, seed: Seed) -> Self {
         let spec: QueueSpec = queue.parse().expect("a discipline");
         Self {
-            port: AnyPort::new(&spec, rate, Seed::new(7).derive(Purpose::Queue, 0))
-                .expect("legal parameters"),
+            port: AnyPort::new(&spec, rate, seed).expect("legal parameters"),
             discipline: spec.discipline,
             flows: BTreeMap::new(),
             weights: WEIGHTS.map(str::to_owned).to_vec(),
@@ -280,7 +279,7 @@ impl Plain {
             }
             AnyPort::Preemptive(_) => panic!("no default preempts"),
         };
-        let mut next = Self::new(text, self.port.rate());
+        let mut next = Self::new(text, self.port.rate(), queue_seed());
         std::mem::swap(&mut next.flows, &mut self.flows);
         std::mem::swap(&mut next.frames, &mut self.frames);
         std::mem::swap(&mut next.became, &mut self.became);
@@ -319,9 +318,26 @@ pub(crate) fn became(run: &Run, only: Way) -> Vec<Became> {
     all
 }
 
+/// The seed of a bottleneck's queue with [`settings`].
+fn queue_seed() -> Seed {
+    Seed::new(7).derive(Purpose::Queue, 0)
+}
+
 /// What a plain port makes of the arrivals and changes in a journal.
 pub(crate) fn plain(run: &Run, queue: &str, rate: Rate, only: Way) -> Vec<Became> {
-    replayed(Plain::new(queue, rate), run, only)
+    replayed(Plain::new(queue, rate, queue_seed()), run, only)
+}
+
+/// [`plain`] with the random numbers and hashes of a tree's node with this number.
+pub(crate) fn plain_as_node(
+    run: &Run,
+    queue: &str,
+    rate: Rate,
+    only: Way,
+    number: u64,
+) -> Vec<Became> {
+    let seed = queue_seed().derive(Purpose::Class, number);
+    replayed(Plain::new(queue, rate, seed), run, only)
 }
 
 /// [`plain`] with a link that follows a trace. Disciplines are told its mean rate.
@@ -332,7 +348,7 @@ pub(crate) fn plain_on(
     rate: Rate,
     only: Way,
 ) -> Vec<Became> {
-    let mut plain = Plain::new(queue, rate);
+    let mut plain = Plain::new(queue, rate, queue_seed());
     let times = times.to_vec();
     plain.became.offered = Some(Offered { times, next: 0 });
     replayed(plain, run, only)

@@ -288,8 +288,11 @@ pub(super) fn tc_words(discipline: &AnyDiscipline) -> String {
     let mut previous = "";
     let mut words = Vec::new();
     for word in written.split_whitespace() {
-        let is_version =
-            previous == "linux" && word.starts_with(|first: char| first.is_ascii_digit());
+        let is_version = match discipline {
+            // A word of its own.
+            AnyDiscipline::Cake(_) => ["6.1", "7.3"].contains(&word),
+            _ => previous == "linux" && word.starts_with(|first: char| first.is_ascii_digit()),
+        };
         // The kernel follows its own rules anyway, those of its version.
         if word != "linux" && !is_version {
             words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));

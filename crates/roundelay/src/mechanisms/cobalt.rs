@@ -8,8 +8,8 @@
 //!
 //! Source: J. Palmei, S. Gupta, P. Imputato, J. Morton, M. P. Tahiliani, S. Avallone, D. Taht,
 //! "Design and Evaluation of COBALT Queue Discipline", IEEE LANMAN 2019. T. Hoeiland-Joergensen, D.
-//! Taht, J. Morton, "Piece of CAKE", arXiv 1804.07617, 2018, section III.B. What Linux 6.1 drops
-//! and marks (`peers/linux`).
+//! Taht, J. Morton, "Piece of CAKE", arXiv 1804.07617, 2018, section III.B. What Linux 6.1 and 7.3
+//! drop and mark (`peers/linux`).
 //!
 //! | source | here |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | 1 / sqrt(count) | `root`, in units of 2^-32 |
 //! | BLUE's probability | `blue`, in units of 2^-32 |
 //!
-//! Number format: picoseconds. For counts below 16 the root is four steps of Newton's iteration
-//! from the root before, and beyond that one step, as in Linux.
+//! Number format: picoseconds. From a count of 16 on the root is a step of Newton's iteration from
+//! the root before, as in Linux. Below, it is the nearest number, or four such steps ([`Roots`]).
 
 use crate::time::{Duration, Instant};
 
@@ -32,6 +32,16 @@ pub(crate) struct Settings {
     /// How long a full frame takes on the link. A packet that waited for no more than four is not
     /// late.
     pub(crate) frame_time: Duration,
+    pub(crate) roots: Roots,
+}
+
+/// Where the roots of the first counts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Roots {
+    /// The control law's, rounded. Linux 7.3 signals at these distances.
+    Exact,
+    /// Linux 6.1's. That of 2 is .70671 and not .70711, as its signals show.
+    Iterated,
 }
 
 /// A departing packet.
@@ -76,9 +86,8 @@ pub(crate) struct Cobalt {
 const BLUE_UP: u32 = 1 << 24;
 const BLUE_DOWN: u32 = 1 << 20;
 
-/// Roots of the first counts, each by four steps from the one before. That of 2 is .70671 and not
-/// .70711, as Linux's signals show.
-const FIRST: [u32; 16] = {
+/// [`Roots::Iterated`]: each by four steps from the one before.
+const ITERATED: [u32; 16] = {
     let mut roots = [u32::MAX; 16];
     let mut count = 1;
     while count < 16 {
@@ -94,11 +103,30 @@ const FIRST: [u32; 16] = {
     roots
 };
 
-/// 1 / sqrt(count) for the count that comes after `before` was the root.
-fn root_of(count: u32, before: u32) -> u32 {
-    match FIRST.get(count as usize) {
-        Some(root) => *root,
-        None => newton(count, before),
+/// [`Roots::Exact`]. The root of 1 is full scale.
+const EXACT: [u32; 16] = {
+    let mut roots = [u32::MAX; 16];
+    let mut count = 2;
+    while count < 16 {
+        // Twice the root, so that the last bit rounds.
+        let twice = ((1_u128 << 66) / count as u128).isqrt();
+        roots[count] = twice.div_ceil(2) as u32;
+        count += 1;
+    }
+    roots
+};
+
+impl Roots {
+    /// 1 / sqrt(count) for the count that comes after `before` was the root.
+    fn of(self, count: u32, before: u32) -> u32 {
+        let first = match self {
+            Self::Exact => &EXACT,
+            Self::Iterated => &ITERATED,
+        };
+        match first.get(count as usize) {
+            Some(root) => *root,
+            None => newton(count, before),
+        }
     }
 }
 
@@ -196,7 +224,7 @@ impl Cobalt {
     /// later.
     fn move_on(&mut self, count: u32, settings: &Settings) {
         self.count = count;
-        self.root = root_of(count, self.root);
+        self.root = settings.roots.of(count, self.root);
         self.drop_next += self.step(settings);
     }
 
@@ -231,6 +259,7 @@ mod tests {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         frame_time: Duration::ZERO,
+        roots: Roots::Exact,
     };
 
     fn at(millis: u64) -> Instant {
@@ -350,18 +379,27 @@ mod tests {
         assert!(cobalt.remembers(at(1_000_000)), "while it may drop");
     }
 
+    /// The root of 2: .70711, and in Linux 6.1 .70671.
     #[test]
-    fn roots_are_near_the_exact_ones() {
-        let of_two = f64::from(root_of(2, 0)) / 4_294_967_296.0;
-        assert!((of_two - 0.70671).abs() < 1e-5, "{of_two}");
-        let mut root = 0;
-        for count in 1..1_000_u32 {
-            root = root_of(count, root);
-            let exact = 4_294_967_296.0 / f64::from(count).sqrt();
-            assert!(
-                (f64::from(root) / exact - 1.0).abs() < 2e-3,
-                "{root} for {count}"
-            );
+    fn roots_are_the_nearest_or_near() {
+        for (roots, of_two, error) in [
+            (Roots::Exact, core::f64::consts::FRAC_1_SQRT_2, 1e-9),
+            (Roots::Iterated, 0.70671, 1e-5),
+        ] {
+            let found = f64::from(roots.of(2, 0)) / 4_294_967_296.0;
+            assert!((found - of_two).abs() < error, "{roots:?}: {found}");
+            let mut root = 0;
+            for count in 1..1_000_u32 {
+                root = roots.of(count, root);
+                let exact = 4_294_967_296.0 / f64::from(count).sqrt();
+                let near = if roots == Roots::Exact && count < 16 {
+                    1e-9
+                } else {
+                    2e-3
+                };
+                let off = f64::from(root) / exact - 1.0;
+                assert!(off.abs() < near, "{roots:?}: {root} for {count}");
+            }
         }
     }
 }

@@ -52,7 +52,13 @@ impl Random {
     /// True with this probability.
     #[inline]
     pub(crate) const fn chance(&mut self, probability: Probability) -> bool {
-        (self.next() >> 32) < probability.0
+        self.draw().0 < probability.0
+    }
+
+    /// A uniform number from 0 up to, but not including, 1.
+    #[inline]
+    pub(crate) const fn draw(&mut self) -> Probability {
+        Probability(self.next() >> 32)
     }
 }
 

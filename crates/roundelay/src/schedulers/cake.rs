@@ -8,7 +8,8 @@
 //!
 //! Source: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue
 //! Management Solution for Home Gateways", arXiv 1804.07617, 2018. Parameters and defaults as in
-//! tc-cake(8). Orders, drops and times as in Linux 6.1 (`peers/linux`).
+//! tc-cake(8). Orders, drops and times as in Linux 7.3, and with `linux 6.1` as in that one
+//! (`peers/linux`).
 //!
 //! | paper, manual page | here |
 //! |---|---|
@@ -53,7 +54,7 @@ use crate::author::{
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::link_layer::{Framing, LinkLayer};
-use crate::mechanisms::cobalt::{Judged, Verdict};
+use crate::mechanisms::cobalt::{Judged, Roots, Verdict};
 use crate::mechanisms::random::Random;
 
 mod acks;
@@ -109,6 +110,36 @@ pub struct Config {
     pub framing: Framing,
     /// Whether a full buffer drops from the queue that Linux takes for the longest.
     pub linux: bool,
+    /// The kernel whose COBALT signals.
+    pub kernel: Kernel,
+}
+
+/// The kernel whose rules hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kernel {
+    /// Linux 7.3: COBALT's first distances are those of its control law.
+    #[default]
+    V7_3,
+    /// Linux 6.1: its first square roots are short by up to .06%.
+    V6_1,
+}
+
+impl Kernel {
+    const WORDS: &'static [&'static str] = &["7.3", "6.1"];
+
+    const fn of(word: u64) -> Self {
+        match word {
+            0 => Self::V7_3,
+            _ => Self::V6_1,
+        }
+    }
+
+    const fn roots(self) -> Roots {
+        match self {
+            Self::V7_3 => Roots::Exact,
+            Self::V6_1 => Roots::Iterated,
+        }
+    }
 }
 
 impl Default for Config {
@@ -128,6 +159,7 @@ impl Default for Config {
             mpu: 0,
             framing: Framing::None,
             linux: false,
+            kernel: Kernel::V7_3,
         }
     }
 }
@@ -232,6 +264,13 @@ impl Discipline for Config {
             "linux",
             "a full buffer drops from the queue that Linux's heap takes for the longest",
             |config| &mut config.linux,
+        ),
+        Parameter::keyword(
+            "kernel",
+            Kernel::WORDS,
+            "the kernel whose COBALT signals: linux 6.1 has another second distance",
+            |config| config.kernel as u64,
+            |config, word| config.kernel = Kernel::of(word),
         ),
     ];
     /// Flows that share a queue may part while packets wait, and a flow's packets may have several
@@ -404,7 +443,12 @@ impl<T, P: Storage<T>> Configured<Config> for Cake<T, P> {
         let parts = config.tins.parts(config.bandwidth);
         let mut tins = Vec::with_capacity(parts.len());
         for part in parts {
-            tins.push(Tin::new(part, config.rtt, config.isolation));
+            tins.push(Tin::new(
+                part,
+                config.rtt,
+                config.kernel.roots(),
+                config.isolation,
+            ));
         }
         Ok(Self {
             pool: Pool::empty(),

@@ -25,7 +25,7 @@
 //! | flow with probability one | `penalty_burst` packets, and `penalty_rate` a second | `a_penalty_is_a_rate` |
 //! | change of hashes | a flow limited in the `db` before the change stays limited | `a_warmed_filter_holds_down_from_the_start` |
 //! | counts | bins of a level add up to the waiting packets, also across changes of hashes and parameters | `counts_survive_whatever_happens` |
-//! | ECN | capable packets are marked, up to a probability of a half | `capable_packets_are_marked_not_dropped` |
+//! | ECN | capable packets are marked; of a probability beyond a half, twice the excess is dropped | `capable_packets_are_marked_not_dropped` |
 //!
 //! Cost: O(1) a packet: `levels` bins, twice as many while the second filter warms up. A change of
 //! hashes counts all waiting packets once. Memory: 32 bytes for each bin of a level, allocated at
@@ -271,7 +271,7 @@ struct Bin {
 const LEVELS_PER_HASH: usize = 4;
 /// One packet of credit.
 const PACKET: u64 = 1_000_000_000_000;
-/// Above this probability even capable packets are dropped, because at such a mark rate somebody
+/// Above this probability some capable packets are dropped, too, because at such a mark rate somebody
 /// ignores the marks.
 const MOST_MARKED: Billionths = Billionths(500_000_000);
 
@@ -393,16 +393,26 @@ impl<T> Sfb<T> {
         // p_min == 1: ratelimit(). Otherwise mark or drop with probability p_min.
         let kept = if probability == Probability::ALWAYS {
             self.punish(now, packet)
-        } else if self.random.chance(probability) {
-            self.queue.signal(packet, probability <= MOST_MARKED.into())
         } else {
-            Some(packet)
+            self.judge(probability, packet)
         };
         if let Some(packet) = kept {
             self.counting()
                 .for_each(|(config, filter)| filter.count(config, packet.flow));
             self.queue.push(packet);
         }
+    }
+
+    /// Signals with this probability: by a mark, if the packet is capable. Beyond a half, twice the
+    /// excess is dropped all the same, as in Linux.
+    fn judge(&mut self, probability: Probability, packet: Packet<T>) -> Option<Packet<T>> {
+        let drawn = self.random.draw();
+        if drawn >= probability {
+            return Some(packet);
+        }
+        let beyond = probability.minus(MOST_MARKED.into());
+        let marks = drawn >= beyond.plus(beyond);
+        self.queue.signal(packet, marks)
     }
 
     /// A packet of an unresponsive flow: admitted if there is credit.

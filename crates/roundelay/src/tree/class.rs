@@ -18,8 +18,9 @@ pub(super) struct Class<I> {
     pub(super) children: Vec<Child>,
     /// Place holders in the scheduler.
     places: u64,
-    /// Children that have lost their last packet and were not asked since, in the order in which the
-    /// scheduler has such children asked ([`asks_idle`](crate::Control::asks_idle)).
+    /// Children that came without packets, or have lost their last one, and were not asked since, in
+    /// the order in which the scheduler has such children asked
+    /// ([`asks_idle`](crate::Control::asks_idle)).
     idle: BTreeSet<(u32, FlowId)>,
 }
 
@@ -72,6 +73,8 @@ impl<I: Scheduler<StandIn>> Class<I> {
             priority: entry.node.priority,
             ..Child::ABSENT
         };
+        // A link asks a queue before its first packet, too.
+        self.note_idle(entry.flow);
         Ok(())
     }
 
@@ -122,7 +125,7 @@ impl<I: Scheduler<StandIn>> Class<I> {
         self.children[flow.index()].is_known = false;
     }
 
-    /// A child has lost its last packet.
+    /// A child has no packet, or none any more.
     pub(super) fn note_idle(&mut self, flow: FlowId) {
         if let Some(rank) = self.scheduler.asks_idle(self.child(flow).priority) {
             self.idle.insert((rank, flow));

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use roundelay::author::Parameter;
+use roundelay::author::{Kind, Parameter};
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
+use roundelay::tree::{Config, Node, Service, Tree};
 use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Scheduler};
-use roundelay::{Control, Seed};
+use roundelay::{Control, QueueSpec, Rate, Seed};
 use roundelay_conformance::{Audited, Event, Mix, Operation, operations, subjects};
+
+use crate::tree::plans::{node, of_htb, rated};
 
 const LENGTH: usize = 600;
 
@@ -314,10 +317,8 @@ impl Visitor for ChangeAtAnyTime {
     }
 }
 
-/// What a discipline remembers to undo the last arrival (`fq`, `fq_pie`) was remembered under other
-/// parameters.
-#[test]
-fn live_parameters_change_between_any_two_calls() {
+/// Every discipline, and some with other settings.
+fn all_and_others() -> Vec<AnyDiscipline> {
     let mut disciplines = AnyDiscipline::all();
     let others = [
         "fq linux 6.1",
@@ -337,11 +338,152 @@ fn live_parameters_change_between_any_two_calls() {
         let spec: roundelay::QueueSpec = text.parse().expect(text);
         disciplines.push(spec.discipline);
     }
-    for discipline in disciplines {
+    disciplines
+}
+
+/// What a discipline remembers to undo the last arrival (`fq`, `fq_pie`) was remembered under other
+/// parameters.
+#[test]
+fn live_parameters_change_between_any_two_calls() {
+    for discipline in all_and_others() {
         for mix in Mix::ALL {
             for seed in 0..4 {
                 discipline.visit(ChangeAtAnyTime { seed, mix });
             }
         }
     }
+}
+
+/// Other values of some live parameters, as words behind the discipline's name, if they are legal.
+struct OtherSettings<'a>(&'a mut Pcg64);
+
+impl Visitor for OtherSettings<'_> {
+    type Output = Option<String>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Option<String> {
+        let mut config = discipline.clone();
+        for parameter in D::PARAMETERS {
+            if D::LIVE.contains(&parameter.name) && self.0.random_bool(0.5) {
+                let value = value(self.0, parameter, discipline);
+                parameter.write(&mut config, value);
+            }
+        }
+        config.check().ok()?;
+        let mut words = D::NAME.to_owned();
+        for parameter in D::PARAMETERS {
+            let value = parameter.read(&config);
+            words += &match parameter.kind {
+                Kind::Switch if value == 0 => format!(" no{}", parameter.name),
+                Kind::Switch => format!(" {}", parameter.name),
+                kind => format!(" {} {}", parameter.name, kind.show(value)),
+            };
+        }
+        Some(words)
+    }
+}
+
+/// A node of a tree with other settings, all of them legal: those of its discipline, and its own.
+fn other_node(node: &Node, is_leaf: bool, random: &mut Pcg64) -> Node {
+    let mut node = node.clone();
+    let words = node.spec.discipline.visit(OtherSettings(random));
+    let spec = words.and_then(|words| words.parse::<QueueSpec>().ok());
+    if let Some(spec) = spec {
+        node.spec.discipline = spec.discipline;
+    }
+    node.priority = random.random_range(0..3);
+    if is_leaf && random.random_bool(0.3) {
+        node.spec.limit = Some(Limit::of_packets(random.random_range(0..20)));
+    }
+    match &mut node.service {
+        Service::Htb(class) => {
+            let rate = random.random_range(1_000_000..1_000_000_000);
+            class.rate = Rate::from_bits_per_second(rate).expect("not 0");
+            class.ceil = Some(class.rate);
+            node.priority = 0;
+        }
+        Service::Shared => node.weight = random.random_range(1..10),
+        _ => node.priority = 0,
+    }
+    node
+}
+
+/// A leaf of this discipline and one beside it, below a class below the root.
+fn family(class: &str, leaf: &AnyDiscipline) -> Config {
+    let (root, child) = if class == "htb" {
+        (
+            of_htb(node("link", "drr")),
+            of_htb(rated("class", "drr", "1gbit", "1gbit")),
+        )
+    } else {
+        (node("link", class), node("class", class))
+    };
+    let mut plan = Config::new(root).expect("a legal root");
+    plan.add_class("link", child).expect("a legal class");
+    for name in ["leaf", "beside"] {
+        let mut made = if class == "htb" {
+            rated(name, "fifo", "1gbit", "1gbit")
+        } else {
+            node(name, "fifo")
+        };
+        made.max_packet_len = 1 << 16;
+        if name == "leaf" {
+            made.spec.discipline = leaf.clone();
+        }
+        plan.add_leaf("class", made).expect("a legal leaf");
+    }
+    for flow in 0..200 {
+        let name = ["leaf", "leaf", "beside"][flow as usize % 3];
+        plan.assign(FlowId(flow), name).expect("a leaf");
+    }
+    plan.set_default("leaf").expect("a leaf");
+    plan
+}
+
+/// `Tree::set_node` between any two calls, as `live_parameters_change_between_any_two_calls` for a
+/// discipline alone: each legal change is taken, and invariants of the tree and of all disciplines in
+/// it hold.
+fn change_nodes(class: &str, leaf: &AnyDiscipline, seed: u64, mix: Mix) -> usize {
+    let plan = family(class, leaf);
+    let tree: Tree<u64> = plan.build_tree(Seed::new(5)).expect("a legal tree");
+    let mut random = Pcg64::seed_from_u64(seed);
+    let mut audited = Audited::new(tree, true);
+    let mut changes = 0;
+    for (number, call) in operations(mix, seed, LENGTH).into_iter().enumerate() {
+        let place = || format!("{leaf} below {class}, {mix:?}, seed {seed}, call {number}");
+        if random.random_bool(0.3) {
+            let nodes: Vec<Node> = audited.scheduler().config().nodes().cloned().collect();
+            let which = random.random_range(0..nodes.len());
+            let changed = if which == 0 {
+                nodes[0].clone()
+            } else {
+                other_node(&nodes[which], which > 1, &mut random)
+            };
+            let outcome = audited.scheduler_mut().set_node(changed.clone());
+            assert!(outcome.is_ok(), "{}: {outcome:?} for {changed:?}", place());
+            changes += 1;
+            audited.scheduler().check_invariants();
+            // A smaller limit, or a shorter longest packet.
+            let outcome = audited.take_dropped();
+            assert_eq!(outcome, Ok(()), "{}", place());
+        }
+        let outcome = audited.apply(call);
+        assert_eq!(outcome, Ok(()), "{}", place());
+        audited.scheduler().check_invariants();
+    }
+    let outcome = audited.drain();
+    assert_eq!(outcome, Ok(()), "{leaf} below {class}");
+    changes
+}
+
+#[test]
+fn settings_of_a_trees_nodes_change_between_any_two_calls() {
+    let mut changes = 0;
+    for leaf in all_and_others() {
+        for (seed, class) in (0..).zip(["drr", "priority", "wf2q_plus", "htb"]) {
+            for mix in [Mix::FewFlows, Mix::Overflowing, Mix::OddLengths] {
+                changes += change_nodes(class, &leaf, seed, mix);
+            }
+        }
+    }
+    assert!(changes > 50_000, "{changes}");
 }

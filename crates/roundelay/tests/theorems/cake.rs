@@ -414,6 +414,48 @@ fn words_are_those_of_tc() {
 }
 
 /// The default buffer of Linux: 15.5 MB unlimited, else four round trips, at least 4 MiB.
+/// The numbers of the packets that are dropped while each one waits for longer than the target, a
+/// packet every 100 us.
+fn late_drops(text: &str) -> Vec<u64> {
+    let mut scheduler = build(text, 1);
+    for number in 0..20_000 {
+        put(
+            &mut scheduler,
+            Instant::ZERO,
+            Packet::new(FlowId(1), LEN, number),
+        );
+    }
+    let mut now = Instant::ZERO + Duration::from_secs(1);
+    let mut drops = Vec::new();
+    while scheduler.dequeue(now).is_some() {
+        now += Duration::from_micros(100);
+        while let Some((packet, _)) = scheduler.take_dropped() {
+            drops.push(packet.payload);
+        }
+    }
+    drops
+}
+
+/// COBALT's second signal comes interval / sqrt(2) after the first one, which the second late packet
+/// gets. Linux 6.1 has .70671 in the place of .70711, so of an interval of 1 s it is four packets
+/// earlier, and all later ones are, too.
+#[test]
+fn the_word_linux_names_a_kernel() {
+    let newest = late_drops("cake besteffort flowblind rtt 1s");
+    assert_eq!(newest[..3], [1, 7_073, 12_847]);
+    assert_eq!(late_drops("cake besteffort flowblind rtt 1s linux"), newest);
+    let before = late_drops("cake besteffort flowblind rtt 1s linux 6.1");
+    assert_eq!(before[..3], [1, 7_069, 12_843]);
+    let written = |text: &str| {
+        let spec = text.parse::<QueueSpec>().map_err(|error| error.to_string());
+        spec.map(|spec| spec.discipline.to_string())
+    };
+    assert_eq!(written("cake linux 7.3"), Ok("cake linux".to_owned()));
+    assert_eq!(written("cake linux 6.1"), Ok("cake linux 6.1".to_owned()));
+    let error = written("cake linux 5.10").unwrap_err();
+    assert!(error.contains("5.10"), "{error}");
+}
+
 #[test]
 fn the_default_buffer_is_linux_s() {
     for (text, bytes) in [

@@ -98,11 +98,12 @@ fn link() -> Rate {
     "1mbit".parse().expect("a rate")
 }
 
-/// Bursts and pauses of five flows, from half to twice the link's rate.
+/// Bursts and pauses of five flows, from half to twice the link's rate. Before the first one the link
+/// asks in vain, from which on RFC 8033's PIE updates every 15 ms.
 fn arrivals(seed: u64) -> Vec<(Instant, Packet<u32>)> {
     let mut random = Pcg64::seed_from_u64(seed);
     let load = [0.5, 1.1, 2.0][seed as usize % 3];
-    let mut now = Instant::from_nanos(1_000);
+    let mut now = Instant::from_nanos(7_001_000);
     let mut arrivals = Vec::new();
     for number in 0..300 {
         let len = random.random_range(40..1500);

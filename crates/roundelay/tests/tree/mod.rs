@@ -9,7 +9,7 @@ mod law;
 mod liars;
 mod limits;
 mod memory;
-mod plans;
+pub(crate) mod plans;
 mod shapers;
 mod stand_ins;
 

@@ -7,7 +7,7 @@ use super::isolation::{Hashes, Isolation};
 use super::lists::{Lists, Which};
 use super::shaper::Schedule;
 use super::tins::{Part, quantum, settings};
-use crate::mechanisms::cobalt::{Cobalt, Settings};
+use crate::mechanisms::cobalt::{Cobalt, Roots, Settings};
 use crate::mechanisms::random::Random;
 use crate::pool::Queue;
 use crate::time::{Duration, Instant};
@@ -74,7 +74,7 @@ impl Tin {
     /// Memory beside the record itself.
     pub(super) const BYTES: usize = BUCKETS * BYTES_PER_FLOW + 2 * HostLoads::BYTES;
 
-    pub(super) fn new(part: Part, rtt: Duration, isolation: Isolation) -> Self {
+    pub(super) fn new(part: Part, rtt: Duration, roots: Roots, isolation: Isolation) -> Self {
         Self {
             flows: alloc::vec![Flow::default(); BUCKETS],
             lists: Lists::new(BUCKETS),
@@ -85,7 +85,7 @@ impl Tin {
             bulk: 0,
             packets: 0,
             quantum: quantum(part.rate),
-            settings: settings(part.rate, rtt),
+            settings: settings(part.rate, rtt, roots),
             schedule: Schedule::new(part.rate),
             turn: part.turn,
             deficit: 0,

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use crate::mechanisms::cobalt::Settings;
+use crate::mechanisms::cobalt::{Roots, Settings};
 use crate::time::Duration;
 use crate::units::Rate;
 
@@ -137,7 +137,7 @@ pub(super) fn quantum(rate: Option<Rate>) -> u32 {
 
 /// COBALT's times in a tin, from the configured round trip: a target is at least 1.5 frames long,
 /// and a longer target makes the interval longer.
-pub(super) fn settings(rate: Option<Rate>, rtt: Duration) -> Settings {
+pub(super) fn settings(rate: Option<Rate>, rtt: Duration, roots: Roots) -> Settings {
     let micros = rtt.as_nanos() / 1000;
     let wanted = Duration::from_micros((micros / 20).max(1));
     let frame_time = rate.map_or(Duration::ZERO, |rate| rate.time_of(FRAME.into()));
@@ -148,6 +148,7 @@ pub(super) fn settings(rate: Option<Rate>, rtt: Duration) -> Settings {
         target,
         interval,
         frame_time,
+        roots,
     }
 }
 
@@ -256,7 +257,7 @@ mod tests {
             for (part, (bytes, target, interval, turn)) in parts.iter().zip(expected) {
                 let rate = part.rate.expect("shaped").bits_per_second();
                 assert_eq!((rate / 8, quantum(part.rate)), (*bytes, *turn), "{mode:?}");
-                let settings = settings(part.rate, internet);
+                let settings = settings(part.rate, internet, Roots::Exact);
                 for (ours, theirs) in [(settings.target, target), (settings.interval, interval)] {
                     let micros = ours.as_nanos() / 1000;
                     // Linux has whole bytes per second.
@@ -267,7 +268,7 @@ mod tests {
                 }
             }
         }
-        let unlimited = settings(None, internet);
+        let unlimited = settings(None, internet, Roots::Exact);
         assert_eq!(unlimited.target, Duration::from_millis(5));
         assert_eq!(quantum(None), 1514);
     }
