@@ -307,7 +307,10 @@ fn advise_finds_rates_below_the_line_and_writes_them_down() {
         assert!(rows[0]["rate"].is_null(), "first without a shaper");
         let chosen = rows.iter().find(|row| row["rate"].as_f64() == Some(knee));
         let chosen = chosen.expect("a row");
-        assert!((0.5..1.0).contains(&(knee / line)), "{direction}");
+        // Upstream no burst fills the provider's queue, and cake counts the line's own headers, so that
+        // the line's rate itself may do.
+        let most = if line > 1e6 { 0.98 } else { 1.0 };
+        assert!((0.5..=most).contains(&(knee / line)), "{direction}");
         assert!(ping(&rows[0]) > 2.0 * ping(chosen), "{direction}");
         let carried = chosen["carried"].as_f64().expect("a rate");
         assert!(

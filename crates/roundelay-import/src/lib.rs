@@ -250,8 +250,8 @@ fn chosen<'a>(settings: &'a Settings, setup: &'a Setup) -> Result<(&'a str, &'a 
         Fault::wanted("`tc qdisc add dev NAME root ..`")
             .behind("no command of tc adds a qdisc at an interface's root; ")
             .with_hint(
-                ". If the script builds its commands itself, let `roundelay import --run -- SCRIPT` \
-                 run it in a sandbox",
+                ". If the script builds its commands itself, let \
+                 `roundelay import --run -- SCRIPT` run it in a sandbox",
             )
     })
 }

@@ -162,9 +162,10 @@ impl Planted {
         let mut renamed = BTreeMap::new();
         for node in &self.nodes {
             let place = [device.to_owned(), node.name.clone()];
-            let Some(name) = names.get(&place).map(|name| readable(name)) else {
+            let Some(name) = names.get(&place) else {
                 continue;
             };
+            let name = readable(name);
             if !name.is_empty() && taken.insert(name.clone()) {
                 renamed.insert(node.name.clone(), name);
             }
@@ -503,9 +504,14 @@ impl<'a> Planter<'a> {
         for note in remarks::of_classes(kind, qdisc, self.device) {
             self.notes.push(note);
         }
+        // Several inside may have no handle.
+        let own = match qdisc.has_handle() || slot.depth == 0 {
+            true => top.to_string(),
+            false => format!("{}:", slot.name),
+        };
         let mut direct = None;
         if kind == "htb" && self.has_filter_to(qdisc, top) {
-            direct = Some(self.stand_in(kind, format!("{top}direct"), &slot, qdisc));
+            direct = Some(self.stand_in(kind, format!("{own}direct"), &slot, qdisc));
         }
         let default = class::default_of(&qdisc.words);
         let wanted = default.and_then(|minor| leaves.get(&Handle { minor, ..top }).cloned());
@@ -519,14 +525,14 @@ impl<'a> Planter<'a> {
                 choice
             }
             None => {
-                let is_inside = slot.depth > 0;
+                let is_inside = slot.depth > 0 && !is_inner;
                 let text = remarks::of_no_default(kind, default, self.is_whole, is_inside);
                 let name = if kind == "htb" {
                     "direct"
                 } else {
                     "unclassified"
                 };
-                let name = format!("{top}{name}");
+                let name = format!("{own}{name}");
                 self.note(qdisc.line, &name, text);
                 match &direct {
                     Some(direct) => direct.clone(),
@@ -921,11 +927,14 @@ impl<'a> Planter<'a> {
         let mut all = Vec::new();
         let mut rest = filters;
         while let Some(first) = rest.first() {
-            let mask = asked_of(first).map(|mark| mark.mask);
-            let run = rest.iter().take_while(|filter| {
-                filter.kind == "fw" && asked_of(filter).map(|mark| mark.mask) == mask
-            });
-            let run = run.count();
+            let bits = bits_of(first);
+            let mut run = 0;
+            while let Some(filter) = rest.get(run)
+                && filter.kind == "fw"
+                && bits_of(filter) == bits
+            {
+                run += 1;
+            }
             let (filters, behind) = rest.split_at(run.max(1));
             rest = behind;
             if run > 0 {
@@ -982,18 +991,26 @@ impl<'a> Planter<'a> {
             of_rules.push((marked, by_value.get(&value).copied()));
         }
         for filter in filters {
-            let is_met = asked_of(filter).is_some_and(|asked| met.contains(&(asked.value & mask)));
-            if !is_met && let Err(why) = filters::read(filter) {
+            if let Some(asked) = asked_of(filter)
+                && met.contains(&(asked.value & mask))
+            {
+                continue;
+            }
+            if let Err(why) = filters::read(filter) {
                 self.note_filter(filter, top, &why);
             }
         }
         let takes_over = taking_over(&of_rules);
-        for ((marked, filter), takes_over) in of_rules.into_iter().zip(takes_over) {
-            match filter.map(|filter| (filter, filters::marked(filter, &marked.alternatives))) {
-                Some((filter, Ok(rule))) => all.push(Followed::By(filter, rule)),
-                Some((filter, Err(why))) => self.note_filter(filter, top, &why),
-                None if takes_over => all.push(Followed::OtherMark(marked)),
-                None => {}
+        for (number, (marked, filter)) in of_rules.into_iter().enumerate() {
+            let Some(filter) = filter else {
+                if takes_over[number] {
+                    all.push(Followed::OtherMark(marked));
+                }
+                continue;
+            };
+            match filters::marked(filter, &marked.alternatives) {
+                Ok(rule) => all.push(Followed::By(filter, rule)),
+                Err(why) => self.note_filter(filter, top, &why),
             }
         }
         if all.len() > first {
@@ -1168,6 +1185,11 @@ fn asked_of(filter: &Filter) -> Option<Mark> {
     Mark::read(filter.handle.as_deref().unwrap_or_default())
 }
 
+/// The bits of it.
+fn bits_of(filter: &Filter) -> Option<u32> {
+    Some(asked_of(filter)?.mask)
+}
+
 /// Which rules take packets from others behind them that have filters. Rules without an own filter are
 /// asked for alone.
 fn taking_over(rules: &[(&Marked, Option<&Filter>)]) -> Vec<bool> {
@@ -1181,22 +1203,30 @@ fn taking_over(rules: &[(&Marked, Option<&Filter>)]) -> Vec<bool> {
             continue;
         }
         // A rule like the last one changes nothing.
-        if last.is_some_and(|last| last.alternatives == marked.alternatives) {
+        if let Some(last) = last
+            && last.alternatives == marked.alternatives
+        {
             continue;
         }
         last = Some(marked);
         for other in &behind {
             compared += marked.alternatives.len() * other.alternatives.len();
-            let mut tests = other.alternatives.iter();
-            if compared > MOST_MARKS_COMPARED
-                || tests.any(|tests| filters::one_overlaps(&marked.alternatives, tests))
-            {
+            if compared > MOST_MARKS_COMPARED || overlap(marked, other) {
                 all[number] = true;
                 break;
             }
         }
     }
     all
+}
+
+fn overlap(marked: &Marked, other: &Marked) -> bool {
+    for tests in &other.alternatives {
+        if filters::one_overlaps(&marked.alternatives, tests) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Below how many bytes the first filter that asks for acknowledgements, or the first mark, does so.

@@ -725,3 +725,18 @@ fn an_htb_inside_an_htb_is_one_of_its_own() {
         assert!(bytes <= most, "{bytes} bytes, at most {most}");
     }
 }
+
+/// Two without handles have direct packets of their own.
+#[test]
+fn nested_htbs_need_no_handles() {
+    let script = "tc qdisc add dev eth0 root handle 1: htb default 10
+tc class add dev eth0 parent 1: classid 1:10 htb rate 2mbit
+tc class add dev eth0 parent 1: classid 1:11 htb rate 2mbit
+tc qdisc add dev eth0 parent 1:10 htb
+tc qdisc add dev eth0 parent 1:11 htb
+";
+    let imported = import(&Settings::default(), script).expect("a tree").tree;
+    let tree = TreeFile::from_toml("tree.toml", &imported).expect("a tree");
+    let packet = headers("17 10.0.0.1:9 10.0.0.2:9 0");
+    assert_eq!(tree.leaf(Some(&packet)), "1:10 htb:direct");
+}

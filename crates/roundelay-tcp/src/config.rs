@@ -172,7 +172,7 @@ pub struct Config {
     /// round trip (RFC 8312, section 4.2), as in Linux. If not, it grows by a segment once it is
     /// back at the window before the last loss (RFC 9438, section 4.3).
     pub constant_friendliness: bool,
-    /// BBR: whether the first ten segments of a connection leave without pacing, as measured in
+    /// Whether the first ten segments of a paced connection leave at once, as measured in
     /// Linux.
     pub unpaced_start: bool,
     /// CUBIC: whether the window grows by at least a twentieth each round trip while W_max is not

@@ -152,8 +152,8 @@ impl Report {
         let mut sentences = Vec::new();
         if let [down, up] = &self.ways[..] {
             sentences.push(format!(
-                "{} {} and {} (*): the highest rates at which the ping's p99 is within a quarter of \
-                 the least in the table, or within 5 ms and two packets.",
+                "{} {} and {} (*): the highest rates at which the ping's p99 is within a quarter \
+                 of the least in the table, or within 5 ms and two packets.",
                 if self.varies { "Begin with" } else { "Set" },
                 down.rate_to_set(),
                 up.rate_to_set()

@@ -82,9 +82,10 @@ impl<'a> Standing<'a> {
     /// Removes a rule that is written, or tells of one that only its number names.
     fn change(&mut self, call: &'a Marking, place: Place<'a>) {
         let words = &call.words;
-        let chain = words.iter().rposition(|word| word == place[2]);
-        let number = chain.and_then(|chain| words.get(chain + 1));
-        if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+        if let Some(chain) = words.iter().rposition(|word| word == place[2])
+            && let Some(number) = words.get(chain + 1)
+            && number.parse::<u32>().is_ok()
+        {
             let why = "deletes or replaces a rule by a number, which is not known here";
             self.lack(call, place, why);
             return;

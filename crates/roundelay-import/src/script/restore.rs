@@ -30,7 +30,8 @@ impl<'a> Restore<'a> {
             match name {
                 "--noflush" => restore.keeps = true,
                 "--test" | "--help" | "--version" => restore.is_idle = true,
-                "--table" => restore.table = value.or_else(|| words.next()),
+                "--table" if value.is_some() => restore.table = value,
+                "--table" => restore.table = words.next(),
                 "--modprobe" if value.is_none() => drop(words.next()),
                 "--wait" | "--wait-interval" if value.is_none() => {
                     words.next_if(|word| is_number(word));
@@ -39,7 +40,8 @@ impl<'a> Restore<'a> {
                 _ if word.len() > 1 && word.starts_with('-') => {
                     restore.take(&word[1..], &mut words);
                 }
-                _ => restore.file = Some(word).filter(|file| *file != "-"),
+                "-" => restore.file = None,
+                _ => restore.file = Some(word),
             }
         }
         restore
@@ -110,7 +112,9 @@ impl<'a> Restore<'a> {
                 }
                 _ => continue,
             };
-            if self.table.is_some_and(|wanted| wanted != table) {
+            if let Some(wanted) = self.table
+                && wanted != table
+            {
                 continue;
             }
             let mut words = vec![of.to_owned(), "-t".to_owned(), table.to_owned()];

@@ -829,7 +829,7 @@ class Protocol(Table):
     #: CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312), and not by
     #: a segment once it is back at the window before the last loss (RFC 9438).
     constant_friendliness: bool | None = None
-    #: BBR: whether the first ten segments of a connection leave without pacing, as in Linux.
+    #: Whether the first ten segments of a paced connection leave at once, as in Linux.
     unpaced_start: bool | None = None
     #: CUBIC: whether the window grows by at least a twentieth each round trip before the first loss, as in
     #: Linux.

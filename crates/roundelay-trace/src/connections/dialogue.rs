@@ -109,10 +109,10 @@ struct Side {
 
 impl Side {
     fn sample(&mut self, nanos: u64, now: u64) {
-        if nanos < self.round_trip.unwrap_or(u64::MAX) {
-            self.round_trip = Some(nanos);
+        if nanos < self.least().unwrap_or(u64::MAX) {
             self.least_at = now;
         }
+        self.round_trip = Some(nanos.min(self.round_trip.unwrap_or(nanos)));
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }

@@ -424,7 +424,9 @@ impl Distances {
             };
             let used = match (own, of_network) {
                 (Some(own), _) => own,
-                (None, Some(of_network)) if !known.is_quiet => without_wait.max(of_network),
+                (None, Some(of_network)) if !known.is_quiet => {
+                    without_wait.min(of_host).max(of_network)
+                }
                 _ => of_host,
             };
             let other = of_host.max(used);

@@ -122,6 +122,9 @@ impl<T: Send> Tree<T> {
         }
         self.settle(number, node);
         self.classify(number);
+        if let Some(class) = self.class_mut(number) {
+            class.rank_anew();
+        }
         self.look_again(number);
         self.look_again(self.below.parent(number));
         Ok(())
@@ -215,6 +218,7 @@ impl<T: Send> Tree<T> {
         };
         class.clear(flow);
         class.children[flow.index()].priority = priority;
+        class.rank_anew();
         if is_chosen {
             class.hold_place(now, flow);
         } else if self.below.is_offered(number) {
@@ -243,6 +247,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 class.clear(flow);
                 class.scheduler.remove_flow(flow);
                 class.children[flow.index()] = Child::ABSENT;
+                class.rank_anew();
             }
             self.below.plan.forget(number);
             self.doubt(parent);

@@ -132,6 +132,17 @@ impl<I: Scheduler<StandIn>> Class<I> {
         }
     }
 
+    /// After a change of settings idle children may be asked in another order. One with packets may be
+    /// among them, as [`take_idle`](Self::take_idle) finds out.
+    pub(super) fn rank_anew(&mut self) {
+        self.idle.clear();
+        for flow in 0..self.children.len() {
+            if self.children[flow].node != NONE {
+                self.note_idle(FlowId(flow as u32));
+            }
+        }
+    }
+
     /// The next idle child that is asked before the one that has the turn. Without a turn all are
     /// asked.
     pub(super) fn take_idle(&mut self, turn: Option<FlowId>) -> Option<FlowId> {

@@ -413,7 +413,6 @@ fn words_are_those_of_tc() {
     }
 }
 
-/// The default buffer of Linux: 15.5 MB unlimited, else four round trips, at least 4 MiB.
 /// The numbers of the packets that are dropped while each one waits for longer than the target, a
 /// packet every 100 us.
 fn late_drops(text: &str) -> Vec<u64> {
@@ -456,6 +455,7 @@ fn the_word_linux_names_a_kernel() {
     assert!(error.contains("5.10"), "{error}");
 }
 
+/// 15.5 MB unlimited, else four round trips, at least 4 MiB.
 #[test]
 fn the_default_buffer_is_linux_s() {
     for (text, bytes) in [

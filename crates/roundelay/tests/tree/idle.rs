@@ -28,7 +28,15 @@ fn tree(root: Node, first: Node, second: Option<Node>) -> Tree<&'static str> {
 /// A flow sends a packet of nearly its whole quantum, and the leaf is then empty while the tree is
 /// asked again. If the leaf was asked, the flow is new afterwards, and comes behind one that came
 /// before it. If not, the flow still has the turn.
-fn order(mut tree: Tree<&'static str>) -> Vec<&'static str> {
+fn order(tree: Tree<&'static str>) -> Vec<&'static str> {
+    order_after(tree, |_| ())
+}
+
+/// The same with a change while the leaf is empty.
+fn order_after(
+    mut tree: Tree<&'static str>,
+    change: impl FnOnce(&mut Tree<&'static str>),
+) -> Vec<&'static str> {
     let mut sent = Vec::new();
     let send = |tree: &mut Tree<&'static str>, sent: &mut Vec<_>| {
         sent.extend(tree.dequeue(Instant::ZERO).map(|packet| packet.payload));
@@ -39,6 +47,7 @@ fn order(mut tree: Tree<&'static str>) -> Vec<&'static str> {
     };
     arrive(&mut tree, WHALE, 1500, "whale 1");
     send(&mut tree, &mut sent);
+    change(&mut tree);
     if tree.leaf_of(OTHER) != tree.leaf_of(WHALE) {
         arrive(&mut tree, OTHER, 100, "other");
     }
@@ -73,6 +82,32 @@ fn a_strict_class_asks_its_idle_children_in_their_order() {
             }
         }
     }
+}
+
+/// An idle child is asked by the priority that it has now, and in a band that has become strict.
+#[test]
+fn settings_of_idle_children_count_at_once() {
+    let behind = || {
+        let first = at(2, node("leaf", "fq_codel linux"));
+        let second = at(1, node("other", "fifo"));
+        tree(node("link", "priority"), first, Some(second))
+    };
+    assert_eq!(order(behind())[2..], NOT_ASKED);
+    let sent = order_after(behind(), |tree| {
+        let before_the_other = at(0, node("leaf", "fq_codel linux"));
+        tree.set_node(before_the_other).expect("a legal change");
+    });
+    assert_eq!(sent[2..], ASKED);
+    let first = at(0, node("leaf", "fq_codel linux"));
+    let second = at(1, node("other", "fifo"));
+    let sent = order_after(
+        tree(node("link", "ets bands 2"), first, Some(second)),
+        |tree| {
+            let strict = node("link", "ets strict 2 bands 2");
+            tree.set_node(strict).expect("a legal change");
+        },
+    );
+    assert_eq!(sent[2..], ASKED);
 }
 
 #[test]
