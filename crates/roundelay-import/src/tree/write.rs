@@ -103,7 +103,7 @@ fn comment(text: &mut String, line: &str) {
 
 /// A name as it comes back from the file.
 pub(super) fn readable(name: &str) -> String {
-    let calm = name.replace(|letter| steers(letter), " ");
+    let calm = name.replace(steers, " ");
     calm.trim().to_owned()
 }
 

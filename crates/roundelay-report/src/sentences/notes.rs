@@ -11,8 +11,8 @@ use super::shapers::shapes_to_less;
 
 /// What may be wrong where a tree's rules match no flow.
 const OTHER_WAY: &str = " With source and destination exchanged, more rules would match: is \
-    this the tree of the other direction? `roundelay import --dev` names the interface, and uploads \
-    leave by another one than downloads.";
+    this the tree of the other direction? `roundelay import --dev` names the interface, and \
+    uploads leave by another one than downloads.";
 
 /// Note on packets longer than Ethernet's, after their number.
 pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or \
