@@ -122,9 +122,6 @@ impl<T: Send> Tree<T> {
         }
         self.settle(number, node);
         self.classify(number);
-        if let Some(class) = self.class_mut(number) {
-            class.rank_anew();
-        }
         self.look_again(number);
         self.look_again(self.below.parent(number));
         Ok(())

@@ -84,7 +84,7 @@ fn a_strict_class_asks_its_idle_children_in_their_order() {
     }
 }
 
-/// An idle child is asked by the priority that it has now, and in a band that has become strict.
+/// An idle child is asked by the priority that it has now.
 #[test]
 fn settings_of_idle_children_count_at_once() {
     let behind = || {
@@ -97,16 +97,6 @@ fn settings_of_idle_children_count_at_once() {
         let before_the_other = at(0, node("leaf", "fq_codel linux"));
         tree.set_node(before_the_other).expect("a legal change");
     });
-    assert_eq!(sent[2..], ASKED);
-    let first = at(0, node("leaf", "fq_codel linux"));
-    let second = at(1, node("other", "fifo"));
-    let sent = order_after(
-        tree(node("link", "ets bands 2"), first, Some(second)),
-        |tree| {
-            let strict = node("link", "ets strict 2 bands 2");
-            tree.set_node(strict).expect("a legal change");
-        },
-    );
     assert_eq!(sent[2..], ASKED);
 }
 
