@@ -20,6 +20,9 @@ mod standing;
 /// What to do about rules that lie in another file.
 const READS_THEM: &str = "`roundelay import --run` reads them, too";
 
+/// What is done to a rule that only its number names.
+const BY_NUMBER: &str = "deletes or replaces a rule by a number, which is not known here";
+
 /// A mark, of which a rule sets or asks for the bits of the mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
@@ -61,7 +64,7 @@ impl Sets {
         }
     }
 
-    pub(crate) const fn is_mark(&self) -> bool {
+    const fn is_mark(&self) -> bool {
         matches!(self, Self::Mark(_))
     }
 }
@@ -146,10 +149,7 @@ impl Marks {
         for (line, command) in &ruleset.numbered {
             marks.left_out.push(LeftOut {
                 line: *line,
-                text: format!(
-                    "left out: `{command}` deletes or replaces a rule by a number, which is not \
-                     known here"
-                ),
+                text: format!("left out: `{command}` {BY_NUMBER}"),
                 is_mark: true,
             });
         }

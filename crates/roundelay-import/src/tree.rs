@@ -842,13 +842,9 @@ impl<'a> Planter<'a> {
         let mut choice = otherwise.clone();
         let mut behind_marks = otherwise.clone();
         for followed in rules.into_iter().rev() {
-            let line = match &followed {
-                Followed::By(filter, _) => filter.line,
-                Followed::OtherMark(marked) => marked.line,
-                Followed::EndOfMarks => {
-                    behind_marks = choice.clone();
-                    continue;
-                }
+            let Some(line) = followed.line() else {
+                behind_marks = choice.clone();
+                continue;
             };
             self.followed += 1;
             if self.followed > MOST_FILTERS || choice.rules.len() > MOST_FILTERS {
@@ -1178,6 +1174,17 @@ enum Followed<'a> {
     OtherMark(&'a Marked),
     /// Filters on marks that follow each other end here.
     EndOfMarks,
+}
+
+impl Followed<'_> {
+    /// The line of the filter or rule.
+    const fn line(&self) -> Option<usize> {
+        match self {
+            Self::By(filter, _) => Some(filter.line),
+            Self::OtherMark(marked) => Some(marked.line),
+            Self::EndOfMarks => None,
+        }
+    }
 }
 
 /// The mark that a filter asks for.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{ADDS, LeftOut, Set, TABLE, behind, what_is_set};
+use super::{ADDS, BY_NUMBER, LeftOut, Set, TABLE, behind, what_is_set};
 use crate::script::Marking;
 
 const CHANGES: [&str; 4] = ["-D", "--delete", "-R", "--replace"];
@@ -86,8 +86,7 @@ impl<'a> Standing<'a> {
             && let Some(number) = words.get(chain + 1)
             && number.parse::<u32>().is_ok()
         {
-            let why = "deletes or replaces a rule by a number, which is not known here";
-            self.lack(call, place, why);
+            self.lack(call, place, BY_NUMBER);
             return;
         }
         let specification = specification(words);
