@@ -15,6 +15,7 @@
 //! | random numbers | [`random`], [`lottery`] |
 //! | a keyed hash | [`siphash`] |
 //! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`detecting_queue`] (a scheduler), [`pie`], [`pie_linux`], [`queue_pie`], [`signalling`] |
+//! | rules that changed between kernels | [`kernel`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
@@ -33,6 +34,7 @@ pub(crate) mod gps_clock;
 pub(crate) mod groups;
 pub(crate) mod hash;
 pub(crate) mod heap;
+pub(crate) mod kernel;
 pub(crate) mod levels;
 pub(crate) mod line;
 pub(crate) mod lists;

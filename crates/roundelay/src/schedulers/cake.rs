@@ -73,6 +73,7 @@ use overflow::Overflow;
 use shaper::Shaper;
 use tin::Tin;
 
+pub use crate::mechanisms::kernel::Kernel;
 pub use acks::AckFilter;
 pub use isolation::Isolation;
 pub use tins::Tins;
@@ -110,35 +111,15 @@ pub struct Config {
     pub framing: Framing,
     /// Whether a full buffer drops from the queue that Linux takes for the longest.
     pub linux: bool,
-    /// The kernel whose COBALT signals.
+    /// The kernel whose COBALT signals. The first square roots of Linux 6.1 are short by up to .06%.
     pub kernel: Kernel,
 }
 
-/// The kernel whose rules hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kernel {
-    /// Linux 7.3: COBALT's first distances are those of its control law.
-    #[default]
-    V7_3,
-    /// Linux 6.1: its first square roots are short by up to .06%.
-    V6_1,
-}
-
-impl Kernel {
-    const WORDS: &'static [&'static str] = &["7.3", "6.1"];
-
-    const fn of(word: u64) -> Self {
-        match word {
-            0 => Self::V7_3,
-            _ => Self::V6_1,
-        }
-    }
-
-    const fn roots(self) -> Roots {
-        match self {
-            Self::V7_3 => Roots::Exact,
-            Self::V6_1 => Roots::Iterated,
-        }
+/// COBALT's first square roots.
+const fn roots(kernel: Kernel) -> Roots {
+    match kernel {
+        Kernel::V7_3 => Roots::Exact,
+        Kernel::V6_1 => Roots::Iterated,
     }
 }
 
@@ -446,7 +427,7 @@ impl<T, P: Storage<T>> Configured<Config> for Cake<T, P> {
             tins.push(Tin::new(
                 part,
                 config.rtt,
-                config.kernel.roots(),
+                roots(config.kernel),
                 config.isolation,
             ));
         }

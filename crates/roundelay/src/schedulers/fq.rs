@@ -61,6 +61,8 @@ use crate::author::{
 use crate::config::HOUR;
 use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
 
+pub use crate::mechanisms::kernel::Kernel;
+
 /// Rates: a byte a second, as tc counts, to 100 Tbit/s.
 const RATES: core::ops::RangeInclusive<u64> = 8..=100_000_000_000_000;
 /// Longest pause of a paced flow.
@@ -73,27 +75,6 @@ const BANDS: [i64; 3] = [9 << 16, 3 << 16, 1 << 16];
 /// The band of newcomers, and the one of the usual priority.
 const FIRST: usize = 0;
 const USUAL: usize = 1;
-
-/// The kernel whose rules hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kernel {
-    /// Linux 6.7 and later, up to 7.3 at least.
-    #[default]
-    V7_3,
-    /// Linux before 6.7: no fast path.
-    V6_1,
-}
-
-impl Kernel {
-    const WORDS: &'static [&'static str] = &["7.3", "6.1"];
-
-    const fn of(word: u64) -> Self {
-        match word {
-            0 => Self::V7_3,
-            _ => Self::V6_1,
-        }
-    }
-}
 
 /// Parameters of FQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +96,7 @@ pub struct Config {
     pub pacing: bool,
     /// Time in the queue above which each ECN-capable packet is marked. None: never.
     pub ce_threshold: Option<Duration>,
-    /// The kernel whose rules hold.
+    /// The kernel whose rules hold. Linux before 6.7 has no fast path.
     pub linux: Kernel,
 }
 
