@@ -306,6 +306,10 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	target/debug/roundelay sweep $(SCENARIO) queue.core=fifo,fq_codel source.calls.count=1..4/2 source.calls.packet_len=100,200 --replicas 2 \
 	  --figure calls.delay_p99 --quiet --out target/browser.sweep --html target/browser-sweep.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-sweep.html
+	rm -rf target/browser-evaluate.sweep
+	target/debug/roundelay evaluate rfc7928 pie --quick --sections 5.2,8.2.2 --replicas 2 --quiet --out target/browser-evaluate.sweep \
+	  --html target/browser-evaluate.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-evaluate.html
 	target/debug/roundelay replay $(PARKING_LOT) --with lstf --with fifo --quiet --html target/browser-replay.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-replay.html --categories
 	target/debug/roundelay simulate $(SCENARIO) --queue fifo --queue fq_codel --replicas 2 --html target/browser-queues.html > /dev/null
@@ -488,6 +492,7 @@ bench-live: ## what a packet of `roundelay live` costs by each device, beside th
 bench-check: bench-program setup-valgrind ## count instructions anew, of disciplines and of whole commands: fails where a cost differs by more than 2% from the committed one
 	$(BENCH) --check docs/performance/handles.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
+	$(BENCH) --check docs/schedulers/trees.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	python3 tests/command_costs.py check docs/performance/commands.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	python3 tests/machine_code.py check docs/performance/machine-code.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 
@@ -502,8 +507,13 @@ machine-code: bench-program ## measure the machine code of each crate into docs/
 # Those that are measured by value and by handle.
 HANDLED := drr qfq qfq_plus wf2q_plus
 
+# Classes of a tree, and how many there are: in one level, and a thousand leaves in two and three.
+CLASSES := htb hfsc drr
+LEAVES := 10 1000 10000 10x100 10x10x10
+
 # Disciplines with limits of their own get limits that the load does not reach: dropping is cheaper than forwarding.
-costs: bench-program setup-valgrind ## count each discipline's instructions a packet into docs/schedulers/costs.json, and four by value and by handle
+costs: bench-program setup-valgrind ## count instructions a packet: each discipline's into docs/schedulers/costs.json, trees' into trees.json, and four by value and by handle
+	$(BENCH) $(foreach class,$(CLASSES),$(foreach leaves,$(LEAVES),--tree $(class):$(leaves))) --flows 10000 --instructions --memory packed --save docs/schedulers/trees.json
 	$(BENCH) $(HANDLED) --handles --instructions --memory packed --burst 0 --flows 512 --save docs/performance/handles.json
 	names=$$(target/release/roundelay list | cut -d ' ' -f 1 | grep -vxE 'sfq|mqfq|red|choke|afd|sfb|tbf'); \
 	$(BENCH) --instructions --memory packed --burst 0 --burst 32 --save docs/schedulers/costs.json $$names "sfq flows 1024" "mqfq buffer 0" \

@@ -14,7 +14,7 @@ import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCHEMA = HERE / "../../docs/simulator/scenario.schema.json"
+SCHEMA = HERE / "../roundelay-sim/src/scenario/schema.json"
 TARGET = HERE / "python/roundelay/scenario.py"
 
 # Definitions of the schema with other names in Python.

@@ -75,6 +75,8 @@ def on_files(files: Files, config) -> Files:
         add(f"docs/papers/{path.relative_to(ITEMS)}", abs_src_path=str(path))
     add("reference/command.md", content=command_reference())
     add("reference/scenario.md", content=scenario_reference())
+    for path, content in json_references().items():
+        add(path, content=content)
     add("reference/python.md", content=python_reference())
     for path, content in notebook_pages():
         add(path, content=content)
@@ -224,14 +226,31 @@ def described(schema: dict, definitions: dict, level: int) -> list[str]:
 
 
 def scenario_reference() -> str:
-    schema = json.loads((ROOT / "docs/simulator/scenario.schema.json").read_text())
+    schema = json.loads((ROOT / "crates/roundelay-sim/src/scenario/schema.json").read_text())
     definitions = schema["$defs"]
-    parts = ["# Keys of a scenario", "Generated from the [JSON Schema](../docs/simulator/scenario.schema.json). [Scenarios](../docs/simulator/scenarios.md) explains the tables."]
+    parts = ["# Keys of a scenario", "Generated from the [JSON Schema](../crates/roundelay-sim/src/scenario/schema.json). [Scenarios](../docs/simulator/scenarios.md) explains the tables."]
     parts += ["## The file", *described(schema, definitions, 3)]
     for name, definition in definitions.items():
         parts += [f"## {name}", *described(definition, definitions, 3)]
     # List items of one list need no empty line between.
     return re.sub(r"\n\n(?=- )", "\n", "\n\n".join(parts)).replace("\n- ", "\n\n- ", 0)
+
+
+def json_references() -> dict[str, str]:
+    """An index, and a page for each schema: several have definitions of one name."""
+    paths = sorted((ROOT / "docs/schemas").glob("*.schema.json"))
+    names = [path.name.removesuffix(".schema.json") for path in paths]
+    links = [f"- [{name}](json/{name}.md)" for name in names]
+    index = ["# Keys of the JSON", "Of each command. [Outputs](../docs/simulator/outputs.md#json) introduces them.", "\n".join(links)]
+    pages = {"reference/json.md": "\n\n".join(index) + "\n"}
+    for name, path in zip(names, paths):
+        schema = json.loads(path.read_text())
+        definitions = schema.get("$defs", {})
+        parts = [f"# Keys of {name}", f"Generated from the [JSON Schema](../../docs/schemas/{path.name}).", *described(schema, definitions, 2)]
+        for definition, value in definitions.items():
+            parts += [f"## {definition}", *described(value, definitions, 3)]
+        pages[f"reference/json/{name}.md"] = "\n\n".join(parts) + "\n"
+    return pages
 
 
 # The Python API: docstrings and stubs, read without an import.

@@ -103,7 +103,7 @@ where
     #[inline(always)]
     fn give(&mut self, packet: Packet<N>) {
         if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
-            self.forget(refused.number());
+            self.forget(refused.packet.number());
         }
         self.take_dropped();
     }
@@ -114,7 +114,10 @@ where
             self.now += Duration::from_picos(STEP);
             let packet = self.scheduler.dequeue(self.now);
             self.take_dropped();
-            let Some(packet) = packet else { continue };
+            let Some(packet) = packet else {
+                self.rest();
+                continue;
+            };
             self.generator.discard(packet.number());
             self.waiting -= 1;
             passed.sent += 1;
@@ -126,9 +129,20 @@ where
                 .dequeue_burst(self.now, most as usize, &mut self.sent);
             self.take_dropped();
             let sent = self.sent.len() as u64;
+            if sent == 0 {
+                self.rest();
+            }
             self.generator.discard_burst(&mut self.sent);
             self.waiting -= sent;
             passed.sent += sent;
+        }
+    }
+
+    /// The scheduler gave no packet: if it shapes, the link rests until it does.
+    #[cold]
+    fn rest(&mut self) {
+        if let Some(ready) = self.scheduler.ready_at() {
+            self.now = self.now.max(ready);
         }
     }
 

@@ -170,8 +170,12 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
             ..packet
         };
         self.passed.offered += 1;
-        self.dropped
-            .extend(self.scheduler.enqueue(self.now, packet).err());
+        self.dropped.extend(
+            self.scheduler
+                .enqueue(self.now, packet)
+                .err()
+                .map(|refused| refused.packet),
+        );
         self.take_dropped();
     }
 

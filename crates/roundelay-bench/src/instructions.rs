@@ -97,8 +97,15 @@ impl Sums {
 
 /// Arguments for the child process under valgrind.
 fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
-    let discipline = subject.discipline().map(ToString::to_string);
-    let handles = matches!(subject, Subject::ByHandle(_)).then(|| "--handles".to_owned());
+    let mut arguments = vec!["bench".to_owned()];
+    match subject {
+        Subject::Generator => {}
+        Subject::Discipline(discipline) => arguments.push(discipline.to_string()),
+        Subject::ByHandle(discipline) => {
+            arguments.extend([discipline.to_string(), "--handles".to_owned()]);
+        }
+        Subject::Tree(tree) => arguments.extend(["--tree".to_owned(), tree.text.clone()]),
+    }
     let options = [
         ("--flows", load.flows.to_string()),
         ("--pattern", load.pattern.name().to_owned()),
@@ -108,9 +115,6 @@ fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
         ("--burst", load.burst.to_string()),
         ("--once", pairs.to_string()),
     ];
-    let mut arguments = vec!["bench".to_owned()];
-    arguments.extend(discipline);
-    arguments.extend(handles);
     for (option, value) in options {
         arguments.push(option.to_owned());
         arguments.push(value);

@@ -3,7 +3,7 @@
 //! generator costs alone.
 //!
 //! A [`Load`] defines flows, packet lengths and how the backlog grows. A [`Subject`] is nothing
-//! ([`Subject::Generator`]) or a discipline by value or by handle. [`time()`] measures CPU time in
+//! ([`Subject::Generator`]), a discipline by value or by handle, or a tree. [`time()`] measures CPU time in
 //! interleaved rounds. [`count`] counts instructions and cache misses under valgrind, so there is
 //! no noise. [`time_hold`] and [`count_hold`] do the same for queues that hold a constant number of
 //! packets. [`cost_of_hold`] compares disciplines while several flows keep a given backlog, and
@@ -17,6 +17,7 @@ mod hold;
 mod instructions;
 mod levels;
 mod load;
+mod made_tree;
 mod memory;
 mod nothing;
 mod run;
@@ -29,9 +30,10 @@ pub use footprint::{Footprints, StatedFootprint, footprints};
 pub use hold::{Held, HoldSubject, MOST_HELD, cost_of_hold, count_hold, run_hold, time_hold};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Order, Pattern};
+pub use made_tree::MadeTree;
 pub use memory::needed as needed_memory;
 pub use run::{prepare, run_pairs};
-pub use subject::{LoadRefused, Passed, Running, Subject};
+pub use subject::{LoadRefused, Passed, Running, Subject, TreeSubject};
 pub use time::{Timing, time};
 
 /// Compiler version and target machine, because instruction counts depend on them.

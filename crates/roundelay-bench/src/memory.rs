@@ -3,6 +3,7 @@
 use std::fs;
 
 use roundelay::author::Pool;
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Footprint};
 
 use crate::footprint::StatedFootprint;
@@ -16,9 +17,14 @@ use crate::subject::{LoadRefused, Subject};
 /// # Errors
 /// A parameter of the discipline is out of its range.
 pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
-    let footprint = match subject.discipline() {
-        Some(discipline) => StatedFootprint::of(discipline)?.whole,
-        None => Footprint::default(),
+    let footprint = match subject {
+        Subject::Generator => Footprint::default(),
+        Subject::Discipline(discipline) | Subject::ByHandle(discipline) => {
+            StatedFootprint::of(discipline)?.whole
+        }
+        Subject::Tree(tree) => {
+            StatedFootprint::of(&AnyDiscipline::Tree(tree.config.clone()))?.whole
+        }
     };
     let flows = u64::from(load.flows.flows()) * 2 * (footprint.bytes_per_flow as u64 + 1);
     let packets = load.most_packets()
@@ -74,8 +80,6 @@ fn free() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use roundelay::schedulers::AnyDiscipline;
-
     use super::*;
     use crate::load::{Lengths, Memory, Order, Pattern};
 

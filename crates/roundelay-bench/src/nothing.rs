@@ -1,6 +1,6 @@
 //! The subject `none`: what generator and controller cost, which is a part of every other row.
 
-use roundelay::{Backlog, Control, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, FlowId, Footprint, Instant, Packet, Refused, Scheduler};
 
 /// Stores packets in a ring and takes them out again in order of arrival, as in the paper.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Nothing {
 
 impl Scheduler<u32> for Nothing {
     #[inline]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u32>) -> Result<(), Refused<u32>> {
         let slot = self.slot(self.waiting);
         self.ring[slot] = packet.payload;
         self.waiting += 1;

@@ -41,6 +41,14 @@ pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, LoadR
         (Subject::ByHandle(discipline), Order::Turns) => {
             discipline.visit(ByHandle::<Turns>(load, PhantomData))
         }
+        (Subject::Tree(tree), Order::Shortest) => {
+            let tree = tree.with_flows(load.flows.flows());
+            tree.visit(ByValue::<Generator, u32>(load, PhantomData))
+        }
+        (Subject::Tree(tree), Order::Turns) => {
+            let tree = tree.with_flows(load.flows.flows());
+            tree.visit(ByValue::<Turns, Turn>(load, PhantomData))
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Refused, Scheduler};
 
 /// Packets by rank, the smallest first.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Sorted {
 }
 
 impl Scheduler<u32> for Sorted {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Refused<u32>> {
         let packet = Packet {
             arrival: now,
             ..packet

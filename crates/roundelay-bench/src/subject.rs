@@ -4,7 +4,10 @@ use std::ops::AddAssign;
 use std::str::FromStr;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, QueueSpec};
+use roundelay::tree::Config;
+use roundelay::{ConfigError, Fault, FlowId, QueueSpec};
+
+use crate::made_tree::MadeTree;
 
 /// A subject of measurements.
 #[derive(Debug, Clone)]
@@ -16,7 +19,48 @@ pub enum Subject {
     Discipline(AnyDiscipline),
     /// A discipline by handle: it takes descriptions and returns departures.
     ByHandle(AnyDiscipline),
+    /// A tree, by value. Each leaf in turn gets a flow.
+    Tree(TreeSubject),
 }
+
+/// A tree to measure.
+#[derive(Debug, Clone)]
+pub struct TreeSubject {
+    /// Name in reports, and what the command's `--tree` takes: a file or a [`MadeTree`].
+    pub text: String,
+    /// The tree, with no flows assigned.
+    pub config: Config,
+}
+
+impl TreeSubject {
+    /// The tree with a leaf for each flow: leaf after leaf, and again from the first.
+    pub(crate) fn with_flows(&self, flows: u32) -> AnyDiscipline {
+        let mut config = self.config.clone();
+        let mut leaves = Vec::new();
+        for node in config.nodes() {
+            if config.children_of(&node.name).is_empty() {
+                leaves.push(node.name.clone());
+            }
+        }
+        for (flow, leaf) in (0..flows).map(FlowId).zip(leaves.iter().cycle()) {
+            let assigned = config.assign(flow, leaf);
+            debug_assert!(assigned.is_ok(), "a leaf of the tree takes a flow");
+        }
+        AnyDiscipline::Tree(config)
+    }
+}
+
+impl From<MadeTree> for TreeSubject {
+    fn from(tree: MadeTree) -> Self {
+        Self {
+            text: tree.to_string(),
+            config: tree.into(),
+        }
+    }
+}
+
+/// The beginning of a subject's name if it is a tree.
+const TREE: &str = "tree ";
 
 /// The end of a subject's name if the discipline is by handle.
 pub(crate) const BY_HANDLE: &str = " by handle";
@@ -28,31 +72,36 @@ impl Subject {
             Self::Generator => "none".to_owned(),
             Self::Discipline(discipline) => discipline.to_string(),
             Self::ByHandle(discipline) => format!("{discipline}{BY_HANDLE}"),
+            Self::Tree(tree) => format!("{TREE}{}", tree.text),
         }
     }
 
     /// The discipline, if the subject is one.
     pub const fn discipline(&self) -> Option<&AnyDiscipline> {
         match self {
-            Self::Generator => None,
+            Self::Generator | Self::Tree(_) => None,
             Self::Discipline(discipline) | Self::ByHandle(discipline) => Some(discipline),
         }
     }
 }
 
 impl FromStr for Subject {
-    type Err = ConfigError;
+    type Err = Fault;
 
-    /// Reads `none`, or a discipline in `tc` syntax, which `by handle` may follow.
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
+    /// Reads `none`, a [`MadeTree`] behind `tree`, or a discipline in `tc` syntax, which `by handle`
+    /// may follow.
+    fn from_str(text: &str) -> Result<Self, Fault> {
         if text == Self::Generator.name() {
             return Ok(Self::Generator);
         }
-        let discipline = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline);
-        match text.strip_suffix(BY_HANDLE) {
-            Some(text) => discipline(text).map(Self::ByHandle),
-            None => discipline(text).map(Self::Discipline),
+        if let Some(tree) = text.strip_prefix(TREE) {
+            return Ok(Self::Tree(tree.parse::<MadeTree>()?.into()));
         }
+        let discipline = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline);
+        Ok(match text.strip_suffix(BY_HANDLE) {
+            Some(text) => Self::ByHandle(discipline(text)?),
+            None => Self::Discipline(discipline(text)?),
+        })
     }
 }
 

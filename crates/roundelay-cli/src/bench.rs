@@ -11,11 +11,12 @@ mod table;
 
 use std::path::Path;
 
-use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, Discipline, fifo};
-use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
+use roundelay_bench::{Load, MadeTree, Memory, Subject, TreeSubject, run_hold, run_pairs};
 use roundelay_sim::scenario::Measures;
+use roundelay_trace::Stop;
 
+use crate::compare::read_tree;
 use crate::failure::Failure;
 use crate::host;
 use crate::outputs::finish_all;
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if arguments.huge_pages {
         show(Vec::new(), "In huge pages.\n\n".to_owned())?;
     }
-    let subjects = subjects(&arguments.disciplines, arguments.handles);
+    let subjects = subjects(arguments)?;
     for loads in loads(arguments) {
         let mut measured = measure.run(&subjects, &loads)?;
         if let Some(saved) = &against {
@@ -119,11 +120,12 @@ fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     loads
 }
 
-/// The generator, FIFO and the requested disciplines, or all disciplines if none is requested. With
-/// `handles` each discipline is measured by handle as well.
-fn subjects(asked: &[QueueSpec], handles: bool) -> Vec<Subject> {
-    let mut disciplines: Vec<_> = asked.iter().map(|spec| spec.discipline.clone()).collect();
-    if disciplines.is_empty() {
+/// The generator, FIFO, and the requested disciplines and trees, or all disciplines if none is
+/// requested. With `handles` each discipline is measured by handle as well.
+fn subjects(arguments: &Bench) -> Result<Vec<Subject>, Failure> {
+    let asked = arguments.disciplines.iter();
+    let mut disciplines: Vec<_> = asked.map(|spec| spec.discipline.clone()).collect();
+    if disciplines.is_empty() && arguments.tree.is_empty() {
         disciplines = AnyDiscipline::all();
     }
     if !disciplines
@@ -132,15 +134,32 @@ fn subjects(asked: &[QueueSpec], handles: bool) -> Vec<Subject> {
     {
         disciplines.insert(0, AnyDiscipline::Fifo(fifo::Config));
     }
-    let of = |discipline: AnyDiscipline| {
-        let by_handle = handles.then(|| Subject::ByHandle(discipline.clone()));
-        [Some(Subject::Discipline(discipline)), by_handle]
-            .into_iter()
-            .flatten()
-    };
-    std::iter::once(Subject::Generator)
-        .chain(disciplines.into_iter().flat_map(of))
-        .collect()
+    let mut subjects = vec![Subject::Generator];
+    for discipline in disciplines {
+        subjects.push(Subject::Discipline(discipline.clone()));
+        if arguments.handles {
+            subjects.push(Subject::ByHandle(discipline));
+        }
+    }
+    for text in &arguments.tree {
+        subjects.push(Subject::Tree(tree(text)?));
+    }
+    Ok(subjects)
+}
+
+/// A tree made of classes, which has a colon, or one in a file.
+fn tree(text: &str) -> Result<TreeSubject, Failure> {
+    if text.contains(':') {
+        let made: MadeTree = text
+            .parse()
+            .map_err(|error| Failure::usage(format!("--tree {error}")))?;
+        return Ok(made.into());
+    }
+    let (tree, _) = read_tree(Path::new(text), &Stop::default())?;
+    Ok(TreeSubject {
+        text: text.to_owned(),
+        config: tree.config().clone(),
+    })
 }
 
 /// Runs one load, or one hold model, and prints nothing. This is the child process under valgrind.
@@ -148,15 +167,12 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     if let (Some(held), Some(holder)) = (arguments.hold, &arguments.holder) {
         return run_hold(holder, held, pairs).map_err(Failure::usage);
     }
-    let kind = if arguments.handles {
-        Subject::ByHandle
-    } else {
-        Subject::Discipline
+    let subject = match (arguments.tree.first(), arguments.disciplines.first()) {
+        (Some(text), _) => Subject::Tree(tree(text)?),
+        (None, Some(spec)) if arguments.handles => Subject::ByHandle(spec.discipline.clone()),
+        (None, Some(spec)) => Subject::Discipline(spec.discipline.clone()),
+        (None, None) => Subject::Generator,
     };
-    let subject = arguments
-        .disciplines
-        .first()
-        .map_or(Subject::Generator, |spec| kind(spec.discipline.clone()));
     for load in loads(arguments).concat() {
         run_pairs(&subject, &load, pairs).map_err(Failure::refused)?;
     }

@@ -19,8 +19,8 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Fault, QueueSpec, Rate};
-use roundelay_report::Replayed;
 pub use roundelay_report::sentences::reordering_note;
+use roundelay_report::{PlotFigure, Replayed, SideBySide};
 use roundelay_sim::scenario;
 pub use roundelay_tcp::CustomControl;
 use roundelay_trace::arguments::{Choice, parse_rate};
@@ -31,6 +31,9 @@ pub use crate::compare::result::Compared;
 use crate::failure::Failure;
 pub use crate::host::{Host, Notes, Text, set_program_file};
 pub use crate::parts::{OwnParts, Parts};
+use crate::plot::arguments::figures_named;
+pub use crate::plot::outputs::Drawn;
+use crate::plot::{Named, read_all};
 pub use crate::progress::Gauge;
 use crate::simulate::queue::Queue;
 pub use crate::simulate::result::Ran;
@@ -101,6 +104,56 @@ pub fn simulate(
     written.map(|()| ran)
 }
 
+/// `roundelay simulate` with several `--queue`, or with one beside the scenario's own
+/// ([`Host::is_paired`]).
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn simulate_queues(
+    words: impl IntoIterator<Item = OsString>,
+    host: &Host,
+    own: &Own,
+) -> Result<SideBySide, Failure> {
+    let Command::Simulate(mut arguments) = parse("simulate", words)? else {
+        return Err(Failure::usage("simulate: expected a scenario"));
+    };
+    put(own, arguments.queue.iter_mut().map(Queue::discipline_mut));
+    let Some(path) = arguments.scenario.clone() else {
+        return Err(Failure::usage("simulate: expected a scenario"));
+    };
+    simulating::compute_queues(&path, &arguments, host)
+}
+
+/// `roundelay plot`: results as JSON, each with its label, side by side. `figure` is the one to draw,
+/// all if there is none, and `kinds` are parts of the names of packets to draw, all if empty.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn plot(
+    results: Vec<(String, String)>,
+    figure: Option<&str>,
+    kinds: &[String],
+) -> Result<Drawn, Failure> {
+    let figures = figures_named(figure);
+    if figures.is_empty() {
+        let known = PlotFigure::ALL.map(PlotFigure::name);
+        let fault = Fault::no_such("figure", figure.unwrap_or_default(), &known);
+        return Err(Failure::usage(fault));
+    }
+    let mut named = Vec::new();
+    for (label, text) in results {
+        named.push(Named {
+            file: label.clone(),
+            label,
+            text,
+        });
+    }
+    Ok(Drawn {
+        plotted: read_all(&named, kinds)?,
+        figures,
+    })
+}
+
 /// `roundelay sweep`, without `--why`. The summary has the rows of the runs, and those that failed.
 ///
 /// # Errors
@@ -168,8 +221,8 @@ pub fn failure(error: ConfigError) -> Failure {
 }
 
 /// The JSON Schema that scenarios follow.
-pub fn schema() -> String {
-    scenario::schema()
+pub fn schema() -> &'static str {
+    scenario::SCHEMA
 }
 
 /// A scenario to start from, by the name that `--template` takes.

@@ -12,6 +12,7 @@ use crate::applications::arguments::Arguments as Applications;
 use crate::bench::arguments::Bench;
 use crate::bounds::arguments::Bounds;
 use crate::compare::arguments::Compare;
+use crate::evaluate::arguments::Evaluate;
 #[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
 use crate::failure::Failure;
 use crate::import::arguments::Import;
@@ -20,6 +21,7 @@ use crate::live::arguments::Live;
 use crate::objective::arguments::Objective;
 #[cfg(feature = "papers")]
 use crate::papers::arguments::Papers;
+use crate::plot::arguments::Plot;
 use crate::replay::arguments::Replay;
 use crate::simulate::arguments::Simulate;
 use crate::sweep::arguments::Sweep;
@@ -115,6 +117,19 @@ pub(crate) enum Command {
     /// compared seed by seed. See docs/simulator/objective.md.
     #[cfg_attr(not(feature = "objective"), command(hide = true))]
     Objective(Box<Objective>),
+    /// Evaluate queues by RFC 7928: delay, link use, fairness and completion times in its scenarios,
+    /// beside fifo
+    ///
+    /// Each scenario runs under fifo and each queue with the same seeds and the same buffer. Marks
+    /// follow from stated thresholds. Runs that are in the dataset are not repeated. See
+    /// docs/evaluate.md.
+    #[cfg_attr(not(feature = "parquet"), command(hide = true))]
+    Evaluate(Box<Evaluate>),
+    /// Draw results of other commands side by side: the delays of each kind of packets in one chart
+    ///
+    /// Reads what compare, simulate and live print with --json: two queues, two rates, two versions,
+    /// a simulation and a live run. See docs/simulator/outputs.md.
+    Plot(Plot),
     /// Check the log of a simulation for events that are impossible in a real network
     ///
     /// Reads the log written by `roundelay simulate --log`, or the record of `roundelay live

@@ -191,11 +191,9 @@ fn replay(
     Ok(comparison)
 }
 
-/// A comparison with advice. The command for the other direction writes other files, so that those
-/// of this call stay.
+/// A comparison with advice. Suggested commands write other files, so that those of this call, which
+/// show the suggestion, stay.
 fn advise(arguments: &Compare, comparison: Comparison, options: &Options) -> Advised {
-    let call = command(&arguments.words);
-    let mut advised = Advised::new(comparison, options, Some(&call));
     let mut paths = Vec::new();
     for (_, path) in arguments.outputs.paths() {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -205,13 +203,8 @@ fn advise(arguments: &Compare, comparison: Comparison, options: &Options) -> Adv
         }
         paths.push((path, path.with_file_name(name).display().to_string()));
     }
-    let other_call = command(&anonymise::words(&arguments.words, &paths));
-    if let Some(other) = &mut advised.verdict.other
-        && let Some(told) = &mut other.command
-    {
-        *told = told.replacen(&call, &other_call, 1);
-    }
-    advised
+    let call = command(&anonymise::words(&arguments.words, &paths));
+    Advised::new(comparison, options, Some(&call))
 }
 
 /// A comparison with advice, in which files have other names. Addresses are still the true ones.

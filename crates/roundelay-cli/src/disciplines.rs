@@ -6,13 +6,13 @@ use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo}
 use roundelay::suggestion::nearest;
 use roundelay::{ConfigError, Fault, QueueSpec};
 use roundelay_report::{Printed, json, wrap};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::Failure;
 
 /// All disciplines.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     disciplines: Vec<Listed>,
 }
@@ -22,7 +22,8 @@ impl Printed for Report {
 }
 
 /// A discipline.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Listed {
     /// Its name on the command line.
     name: &'static str,
@@ -113,7 +114,7 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
         bare_unit: "bare number",
         meaning: "",
     }];
-    rows.extend(info.parameters.iter().map(ParameterRow::of));
+    rows.extend(discipline.parameters().iter().map(ParameterRow::of));
     let roundelay::Limit { packets, bytes } = info.default_limit;
     let memory = if bytes == u64::MAX {
         "unlimited".to_owned()

@@ -32,6 +32,14 @@ pub struct Host {
     /// The program's disciplines and congestion controls for [`sweep`](crate::call::sweep) and
     /// [`open_sweep`](crate::call::open_sweep).
     pub parts: Option<OwnParts>,
+    /// Whether text is printed for people, who want an answer also if they have not asked for a
+    /// figure.
+    pub is_for_people: bool,
+    /// Whether the program may draw delays, so that results have them.
+    pub draws: bool,
+    /// Whether [`simulate_queues`](crate::call::simulate_queues) begins with the queues that the
+    /// scenario has.
+    pub is_paired: bool,
 }
 
 impl Host {

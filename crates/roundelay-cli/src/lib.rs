@@ -23,6 +23,7 @@ pub mod call;
 mod command;
 mod compare;
 mod disciplines;
+mod evaluate;
 mod failure;
 mod host;
 mod import;
@@ -36,11 +37,18 @@ mod outputs;
 mod papers;
 mod parts;
 mod pipe;
+mod plot;
 mod progress;
 mod replay;
 mod runs;
 mod scenario;
-#[cfg(all(test, target_os = "linux", feature = "bench", feature = "papers"))]
+#[cfg(all(
+    test,
+    target_os = "linux",
+    feature = "bench",
+    feature = "papers",
+    feature = "schema"
+))]
 mod schemas;
 mod simulate;
 pub mod sweep;
@@ -107,6 +115,8 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Objective(arguments) => objective::run(&arguments),
         #[cfg(not(feature = "objective"))]
         Command::Objective(_) => Err(command::absent("objective")),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Plot(arguments) => plot::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         #[cfg(feature = "papers")]
         Command::Papers(arguments) => papers::run(&arguments),

@@ -7,6 +7,8 @@ pub(crate) mod arguments;
 #[cfg(target_os = "linux")]
 mod beside;
 #[cfg(target_os = "linux")]
+mod drawn;
+#[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
 mod lines;
@@ -29,7 +31,7 @@ use roundelay_live::{
     Change, QueueText, Recording, Replayed, ReplayedWay, SettingsError, Start, Way, WeightTexts,
     log, replay,
 };
-use roundelay_metrics::units::{counted, seconds};
+use roundelay_metrics::units::{self, counted, seconds};
 use roundelay_report::clean;
 use roundelay_trace::arguments::{parse_rate, parse_spec};
 
@@ -103,8 +105,8 @@ fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
         let rate = Rate::from_bits_per_second(own.rate).map(|rate| rate.to_string());
         let mut rate = rate.unwrap_or_default();
         if let Some((trace, _)) = &own.trace {
-            let mean = own.rate as f64 / 1e6;
-            rate = format!("trace {trace}, {mean:.2} Mbit/s on average,");
+            let mean = units::rate(own.rate as f64);
+            rate = format!("trace {trace}, {mean} on average,");
         }
         text += &format!("{way}: {rate} under {}", own.queue);
         if found.changes > 0 {
@@ -133,16 +135,24 @@ fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The delay, or a table where queue, rate or weights changed.
 fn delays(found: &ReplayedWay) -> String {
-    let p50 = found.delays.quantile(0.5);
-    let p99 = found.delays.quantile(0.99);
-    match (p50, p99) {
-        (Some(p50), Some(p99)) => format!(
-            "\n  delay in queue and link: p50 {}, p99 {}\n",
-            seconds(p50.as_secs_f64()),
-            seconds(p99.as_secs_f64())
-        ),
-        _ => "\n".to_owned(),
+    match &found.phases[..] {
+        [only] => match only.delay {
+            Some([p50, p99]) => format!(
+                "\n  delay in queue and link: p50 {}, p99 {}\n",
+                seconds(p50),
+                seconds(p99)
+            ),
+            None => "\n".to_owned(),
+        },
+        phases => {
+            let mut text = "\n".to_owned();
+            for phase in phases {
+                text += &phase.table(false);
+            }
+            text
+        }
     }
 }
 

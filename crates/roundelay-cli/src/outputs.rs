@@ -27,9 +27,11 @@ mod tests {
     use crate::bench::outputs::Measuring;
     use crate::bounds::outputs::Bounding;
     use crate::compare::outputs::Comparing;
+    use crate::evaluate::outputs::Evaluating;
     use crate::import::outputs::Importing;
     use crate::objective::outputs::Judging;
     use crate::papers::outputs::Publishing;
+    use crate::plot::outputs::Plotting;
     use crate::replay::outputs::Replaying;
     use crate::simulate::outputs::Simulating;
     use crate::sweep::outputs::Sweeping;
@@ -69,10 +71,12 @@ mod tests {
             rows::<Simulating>("simulate"),
             rows::<Replaying>("replay"),
             rows::<Judging>("objective"),
+            rows::<Evaluating>("evaluate"),
             rows::<Sweeping>("sweep"),
             rows::<Publishing>("papers"),
             rows::<Measuring>("bench"),
             rows::<Bounding>("bounds"),
+            rows::<Plotting>("plot"),
             rows::<Verifying>("verify"),
             rows::<Importing>("import"),
             rows::<Advising>("advise"),

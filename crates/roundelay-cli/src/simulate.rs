@@ -11,10 +11,9 @@ use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay::Fault;
-use roundelay_report::{Printed, Simulated, json, provenance};
+use roundelay_report::{Printed, SideBySide, Simulated, json, provenance};
 use roundelay_sim::link_name;
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -24,7 +23,7 @@ use crate::scenario::{Read, check_length};
 use crate::terminal::{self, print, tell};
 use crate::threads::in_pool;
 use arguments::Simulate;
-use first_run::FirstRun;
+use first_run::{Curved, FirstRun};
 use outputs::Run;
 use queue::Queue;
 use result::Ran;
@@ -39,7 +38,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn run_in(arguments: &Simulate, host: &Host) -> Result<(), Failure> {
     if arguments.schema {
-        return print(&scenario::schema());
+        return print(scenario::SCHEMA);
     }
     if let Some(name) = &arguments.template {
         return template(name);
@@ -95,6 +94,19 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
     simulate_and_write(path, arguments, host, read)
 }
 
+/// The simulation under several queues, without printed text.
+///
+/// # Errors
+/// As for the command.
+pub(crate) fn compute_queues(
+    path: &Path,
+    arguments: &Simulate,
+    host: &Host,
+) -> Result<SideBySide, Failure> {
+    let (result, written, _) = side_by_side::compute(path, arguments, host)?;
+    written.map(|()| result)
+}
+
 /// # Errors
 /// The run would be long, and nobody asked for it.
 fn check(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
@@ -129,10 +141,14 @@ fn simulate_and_write(
         metadata: &metadata,
         stop: &stop,
     };
-    let first_run = FirstRun::new(
-        arguments.outputs.begin(&scenario.measures, &run)?,
-        arguments.outputs.has("html"),
-    );
+    let curved = if arguments.outputs.has("html") {
+        Curved::All
+    } else if arguments.outputs.has("json") || host.draws {
+        Curved::Sources
+    } else {
+        Curved::Nothing
+    };
+    let first_run = FirstRun::new(arguments.outputs.begin(&scenario.measures, &run)?, curved);
     let results = replicas(&scenario, arguments, &first_run, host);
     let (outputs, curves) = first_run.finish();
     let failure = outputs.iter().find_map(|output| output.failure());
@@ -141,7 +157,7 @@ fn simulate_and_write(
     notes.extend(host.notes.all());
     let simulated = Simulated {
         notes,
-        ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results)
+        ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results).with_curves(&curves)
     };
     let ran = Ran {
         simulated,
@@ -282,14 +298,18 @@ fn traces(scenario: &Scenario) -> Vec<(String, String, u64)> {
 }
 
 /// What a run would take, at most.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct DryRun<'a> {
     /// Packets sent.
     packets: f64,
     /// Packets sent, each counted at every link.
     packet_hops: f64,
+    /// Arrivals, departures and calls of agents.
     events: f64,
+    /// Bytes of memory.
     memory_bytes: f64,
+    /// Sentences on anomalies of captures used as sources.
     notes: &'a [String],
     /// Links that follow a trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -301,9 +321,12 @@ impl Printed for DryRun<'_> {
 }
 
 /// A link that follows a trace.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Traced {
+    /// The link, as FROM > TO.
     link: String,
+    /// File of the trace.
     trace: String,
     /// The mean.
     rate: u64,

@@ -26,21 +26,32 @@ mod values;
 #[cfg(feature = "papers")]
 mod versions;
 
+use std::path::PathBuf;
+
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::outputs::finish_all;
+use crate::runs::Runs;
 use crate::terminal::print;
 use arguments::Sweep;
+use behaviour::Behaviours;
+pub(crate) use plan::{Base, Plan};
 pub use report::Summary;
 use roundelay_sim::scenario::Measures;
+use session::Options;
 pub use session::Session;
 pub use task::{Task, run_task};
+pub(crate) use values::SCENARIO;
 #[cfg(feature = "papers")]
 pub(crate) use versions::{version_of, version_of_experiment};
 
 pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
     let outputs = &arguments.outputs;
-    let session = Session::open(arguments, &Host::default())?;
+    let host = Host {
+        is_for_people: true,
+        ..Host::default()
+    };
+    let session = Session::open(arguments, &host)?;
     if arguments.why {
         return print(&session.why()?);
     }
@@ -50,7 +61,7 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
     print(
         &outputs
             .printed(&summary)?
-            .unwrap_or_else(|| summary.text_with_hint()),
+            .unwrap_or_else(|| summary.text_with_hint(arguments.figure.is_some())),
     )?;
     written?;
     summary.failure().map_or(Ok(()), Err)
@@ -63,6 +74,24 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
 /// runs are no error: the summary has them.
 pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result<Summary, Failure> {
     work(Session::open(arguments, host)?, arguments, with_rows)
+}
+
+/// Does the runs of a plan that another command made, in this dataset. The summary has all rows.
+///
+/// # Errors
+/// A point is no valid scenario, the dataset cannot be written, or a stop was requested.
+pub(crate) fn sweep_scenarios(
+    plan: Plan,
+    folder: PathBuf,
+    runs: &Runs,
+    host: &Host,
+) -> Result<Summary, Failure> {
+    let options = Options::of_runs(runs);
+    let behaviours = Behaviours::of_program();
+    let mut session = Session::of_plan(plan, folder, options, host, behaviours)?;
+    let ended = runner::run(&mut session);
+    let summary = session.finish(true)?;
+    ended.map(|()| summary)
 }
 
 /// Does the runs of an open session.

@@ -94,6 +94,36 @@ fn none_and_fifo_stand_beside_what_was_asked_for_in_both_memories() {
 }
 
 #[test]
+fn trees_are_measured_by_word_and_by_file() {
+    let folder = Folder::new();
+    let file = folder.path("office.toml");
+    let office = "[[node]]\nname = 'link'\ndiscipline = 'htb'\n[[node]]\nname = 'all'\nparent = \
+                  'link'\ndiscipline = 'fifo'\nrate = '1gbit'\ndefault = true\n";
+    fs::write(&file, office).unwrap();
+    let trees = ["--tree", "htb:2x2", "--tree", "drr+hfsc:3", "--tree", &file];
+    let tables = &json(&[&trees[..], &["--flows", "8", "--memory", "packed"]].concat())["tables"];
+    let rows = tables[0]["a_packet"].as_array().unwrap();
+    let subjects: Vec<_> = rows.iter().map(|row| &row["subject"]).collect();
+    let of_file = format!("tree {file}");
+    assert_eq!(
+        subjects,
+        ["none", "fifo", "tree htb:2x2", "tree drr+hfsc:3", &of_file]
+    );
+    for row in rows {
+        assert_eq!(row["sent"], 1.0, "{row}");
+    }
+    for (word, told) in [
+        ("htb:0", "'htb:0': expected disciplines from the root down"),
+        ("sfqq:3", "sfqq"),
+        ("fifo:3", "fifo"),
+        ("none.toml", "none.toml"),
+    ] {
+        let message = error(&["--tree", word], 2);
+        assert!(message.contains(told), "{message}");
+    }
+}
+
+#[test]
 fn json_says_what_was_measured() {
     let tables = &json(&[
         "qfq",

@@ -642,7 +642,7 @@ fn a_view_of_interfaces_changes_the_rate_by_key_and_gives_the_terminal_back() {
         terminal.press("\u{3}");
         assert!(session.0.wait().expect("it ends").success());
         assert!(terminal.is_as_it_was());
-        let report = "up: 16mbit under fifo";
+        let report = " s, 16mbit under fifo";
         assert!(terminal.waits_for(report, || true), "{}", terminal.shown());
         fs::remove_dir_all(folder).expect("a folder of ours");
     });

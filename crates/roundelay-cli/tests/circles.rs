@@ -218,12 +218,13 @@ fn files_of_the_core_have_an_order() {
     assert_eq!(circle(imports), [""; 0]);
 }
 
-const SORTED: [&str; 18] = [
+const SORTED: [&str; 19] = [
     "roundelay-advice",
     "roundelay-bench",
     "roundelay-cli",
     "roundelay-compare-wasm",
     "roundelay-conformance",
+    "roundelay-evaluate",
     "roundelay-files",
     "roundelay-import",
     "roundelay-live",

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
@@ -19,6 +19,7 @@ const ORDER: [&str; 19] = [
     "roundelay-advice",
     "roundelay-wasm",
     "roundelay-sim",
+    "roundelay-evaluate",
     "roundelay-live",
     "roundelay-bench",
     "roundelay-report",

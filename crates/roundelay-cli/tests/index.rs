@@ -48,9 +48,18 @@ impl Visitor for Row {
     }
 }
 
-/// Net instructions per packet (without the generator), by discipline.
+/// Net instructions per packet (without the generator), by the first word of the subject.
 fn costs() -> Vec<(String, f64)> {
-    let text = fs::read_to_string(page("costs.json")).expect("docs/schedulers/costs.json");
+    let mut costs = net_costs("costs.json");
+    for (subject, _) in &mut costs {
+        subject.truncate(subject.find(' ').unwrap_or(subject.len()));
+    }
+    costs
+}
+
+/// Net instructions per packet in a file of costs, by subject.
+fn net_costs(file: &str) -> Vec<(String, f64)> {
+    let text = fs::read_to_string(page(file)).expect("a file of costs");
     let tables: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     // Files of `bench --save` from before they had a schema are a list.
     let tables = tables.get("tables").unwrap_or(&tables);
@@ -61,10 +70,7 @@ fn costs() -> Vec<(String, f64)> {
             row["sent"].as_f64() > Some(0.999),
             "{subject} dropped packets: its cost is not one of forwarding"
         );
-        (
-            subject.split(' ').next().unwrap_or_default().to_owned(),
-            row["net"].as_f64().expect("a number"),
-        )
+        (subject.to_owned(), row["net"].as_f64().expect("a number"))
     };
     rows.map(cost).collect()
 }
@@ -79,6 +85,24 @@ fn memory(footprint: &Footprint) -> String {
         0 => fixed.to_string(),
         per_flow => format!("{fixed} + {per_flow}b a flow"),
     }
+}
+
+/// Instructions a packet in trees: a row a discipline of classes, a column a shape.
+fn trees() -> String {
+    const SHAPES: [&str; 5] = ["10", "1000", "10000", "10x100", "10x10x10"];
+    let costs = net_costs("trees.json");
+    let mut text = "| classes of | 10 | 1,000 | 10,000 | 10 x 100 | 10 x 10 x 10 |\n|---|---|---|---|---|---|\n".to_owned();
+    for class in ["htb", "hfsc", "drr"] {
+        text += &format!("| `{class}` |");
+        for shape in SHAPES {
+            let subject = format!("tree {class}:{shape}");
+            let cost = costs.iter().find(|(name, _)| *name == subject);
+            let (_, cost) = cost.unwrap_or_else(|| panic!("{subject}: make costs index"));
+            text += &format!(" {cost:.0} |");
+        }
+        text += "\n";
+    }
+    text
 }
 
 fn index() -> String {
@@ -114,7 +138,7 @@ fn index() -> String {
             memory(&footprint)
         );
     }
-    text + "\
+    text += "\
 \nN is the number of flows, and n the number of waiting packets.\n
 **Steps** are amortised, so a single call can take O(N). A flow number above all before it moves the flow tables each time that they double. The first packet that a full buffer pushes out builds an
 index of all backlogs. New hashes (`perturb` of `sfq`) move all waiting packets. If a call must be short, name the largest flow number at the start (`set_flow`), and give the port a limit that it
@@ -126,7 +150,15 @@ burst wait for each other in addition. At the link's rate a packet of each flow 
 them under valgrind, and finds the same in every run, and nearly the same on other machines of this kind. The load stays below the disciplines' own limits. `roundelay bench` measures time and
 cache misses.\n
 **Tests.** Beside the tests on its page, every discipline runs in `tests/conformance` (nothing is lost, flows keep their order, nothing idles,
-memory), `tests/small_worlds.rs` (every sequence of a few calls) and the fuzzer `schedulers`.\n"
+memory), `tests/small_worlds.rs` (every sequence of a few calls) and the fuzzer `schedulers`.\n
+## Trees
+
+Instructions to enqueue and dequeue one packet in a [tree](../trees.md) with so many leaves, which are `fifo`, in one level, two or three: 10,000 flows, bursts of 5 packets a flow, lengths of 1000
+bytes. Below classes of `htb` every second packet is borrowed.
+
+";
+    text + &trees() + "
+`roundelay bench --tree htb:10x100` measures such a tree, and `--tree FILE` one of your own; for a shaped queue alone name it: `roundelay bench \"cake bandwidth 10gbit\"`.\n"
 }
 
 /// `ROUNDELAY_WRITE=1` rewrites the page (`make index`).

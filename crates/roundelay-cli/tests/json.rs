@@ -326,6 +326,9 @@ fn results_of_networks_are_as_their_schemas_say() {
             "2",
         ],
     );
+    let evaluate = "evaluate rfc7928 pie --quick --sections 8.2.2,6.2-5ms --replicas 2";
+    let evaluate: Vec<_> = evaluate.split_whitespace().collect();
+    folder.check("evaluate", &evaluate);
     folder.run(&["simulate", "s.toml", "--log", "log", "--quiet"]);
     folder.check("verify", &["verify", "log"]);
     let log = fs::read_to_string(folder.0.join("log")).unwrap();

@@ -456,7 +456,7 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
         let output = into_output(child);
         let report = text(&output.stderr);
         assert!(
-            report.contains("down: 5mbit under fq_codel target 10ms"),
+            report.contains(" s, 5mbit under fq_codel target 10ms"),
             "{report}"
         );
         let refused = run(&folder, user, &["compare", "set.pcapng", "drr", "--json"]);
@@ -1078,12 +1078,11 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
                 break;
             }
             let page = metrics(&address);
-            if number(&page, "roundelay_drops_total{way=\"up\",reason=\"full\"}") > 0.0
-                || number(
-                    &page,
-                    "roundelay_drops_total{way=\"up\",reason=\"pushed_out\"}",
-                ) > 0.0
-            {
+            let dropped = |reason: &str| {
+                let labels = format!("way=\"up\",phase=\"1\",reason=\"{reason}\"");
+                number(&page, &format!("roundelay_drops_total{{{labels}}}"))
+            };
+            if dropped("full") > 0.0 || dropped("pushed_out") > 0.0 {
                 first = page;
             }
             thread::sleep(Duration::from_millis(20));
@@ -1094,7 +1093,7 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
             println!("not run as {user:?}: {rest}");
             continue;
         }
-        let sent = |page: &str| number(page, "roundelay_packets_total{way=\"up\"}");
+        let sent = |page: &str| number(page, "roundelay_packets_total{way=\"up\",phase=\"1\"}");
         let second = metrics(&address);
         assert!(
             sent(&first) > 0.0 && sent(&second) >= sent(&first),
@@ -1102,7 +1101,8 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
         );
         let rate = number(&second, "roundelay_rate_bits_per_second{way=\"down\"}");
         assert_eq!(rate, 500_000.0);
-        let info = "roundelay_info{way=\"up\",queue=\"fq_codel limit 40\"}";
+        let info = "roundelay_info{way=\"up\",phase=\"1\",queue=\"fq_codel limit 40\",\
+                    link=\"500kbit\"}";
         assert_eq!(number(&second, info), 1.0);
         let pid = session.0.id().to_string();
         let kill = Command::new("kill").args(["-TERM", &pid]).status();
@@ -1143,6 +1143,103 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
     wrong[4] = "192.0.2.1:9100";
     let told = text(&run(&folder, None, &wrong).stderr);
     assert!(told.contains("--metrics 192.0.2.1:9100: "), "{told}");
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// Regression: a run whose queue changed was reported under its last queue, with the delays of both.
+#[test]
+fn figures_are_those_of_the_phase_whose_queue_they_name() {
+    const SENDER: &str = "for i in {1..150}; do head -c 1000 /dev/zero > /dev/udp/{far}/9; \
+                          sleep .008; done";
+    let folder = folder("phases");
+    for user in users() {
+        _ = fs::remove_file(folder.join("page.html"));
+        _ = fs::remove_file(folder.join("run.pcapng"));
+        let mut arguments = vec!["live", "--rate", "200kbit", "fifo limit 100"];
+        arguments.extend([
+            "--at",
+            "1s queue fq_codel",
+            "--at",
+            "1s weight dst port 9 = 3",
+        ]);
+        arguments.extend(["--html", "page.html", "--record", "run.pcapng"]);
+        arguments.extend(["--", "bash", "-c", SENDER]);
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            continue;
+        }
+        let report = text(&output.stderr);
+        assert!(report.contains("up: 2 phases\n"), "{report}");
+        assert!(
+            report.contains("  0.0 to 1.0 s, 200kbit under fifo limit 100\n"),
+            "{report}"
+        );
+        assert!(
+            report.contains(" s, 200kbit under fq_codel, weights dst port 9 = 3\n"),
+            "{report}"
+        );
+        assert!(!report.contains("up: 200kbit under fq_codel"), "{report}");
+        let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+        let (_, headline) = page.split_once("<h1>").expect("a headline");
+        let (headline, _) = headline.split_once("</h1>").expect("its end");
+        assert!(
+            headline.starts_with("The median delay of packets going up was "),
+            "{headline}"
+        );
+        assert!(headline.contains("under fifo limit 100"), "{headline}");
+        assert!(headline.contains("under fq_codel"), "{headline}");
+        let mark = "\"changes\":[{\"x\":1.0,\"name\":\"queue fq_codel, weights dst port 9 = 3\"}]";
+        assert!(page.matches(mark).count() >= 4, "a mark in every chart");
+        assert!(
+            page.contains("short UDP") || page.contains("long UDP"),
+            "kinds"
+        );
+        assert!(page.contains(" kbit/s"), "units that fit");
+        // The replay of the record has the same phases.
+        let replay = run(&folder, user, &["compare", "run.pcapng"]);
+        let replay = text(&replay.stdout);
+        assert!(
+            replay.contains("under fifo limit 100 at first, 2 changes on the way"),
+            "{replay}"
+        );
+        let rows = |text: &str| -> Vec<String> {
+            let rows = text.lines().filter(|line| line.starts_with("    long UDP"));
+            rows.map(str::to_owned).collect()
+        };
+        assert_eq!(rows(&replay)[0], rows(&report)[0], "{replay}");
+        assert_eq!(rows(&replay).len(), 2, "{replay}");
+    }
+    let mut arguments = vec!["live", "--rate", "200kbit", "fifo limit 100", "--json"];
+    arguments.extend(["--at", "1s queue fq_codel", "--", "bash", "-c", SENDER]);
+    let output = run(&folder, None, &arguments);
+    if may_run(None, &output) {
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().unwrap_or_else(|| panic!("{output:?}"));
+        let run: Value = serde_json::from_str(last).expect("JSON");
+        let up = &run["ways"][0];
+        let phases = up["phases"].as_array().expect("phases");
+        let [fifo, fq_codel] = &phases[..] else {
+            panic!("{phases:?}");
+        };
+        let queue = |phase: &Value| phase["conditions"]["queue"].clone();
+        assert_eq!(
+            (queue(fifo), queue(fq_codel)),
+            ("fifo limit 100".into(), "fq_codel".into())
+        );
+        assert_eq!((&fifo["to"], &fq_codel["from"]), (&1.0.into(), &1.0.into()));
+        assert_eq!(fq_codel["change"], "queue fq_codel");
+        let sent = |of: &Value| of["sent"].as_u64().expect("a number");
+        let both = sent(&fifo["books"]) + sent(&fq_codel["books"]);
+        assert_eq!(both, sent(&up["books"]));
+        // A packet takes 40 ms, and all of the first second's wait in one queue.
+        let p50 = |phase: &Value| phase["delay"][0].as_f64().expect("a delay");
+        assert!(p50(fifo) > 0.2 && p50(fifo) < 1.0, "{fifo}");
+        assert!(
+            p50(fq_codel) > p50(fifo),
+            "it begins with what fifo left: {fq_codel}"
+        );
+        assert_eq!(fifo["kinds"][0]["kind"], "long_udp");
+    }
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
@@ -1554,7 +1651,7 @@ fn a_view_shows_the_run_its_keys_change_it_and_the_terminal_is_as_it_was() {
         let (view, report) = shown.split_once(left).expect("the screen is given back");
         assert!(view.contains("backlog") && view.contains("marks"), "{view}");
         assert!(
-            report.contains("up: 12500kbit under drr limit 77"),
+            report.contains(" s, 12500kbit under drr limit 77"),
             "{report}"
         );
         let compared = run(&folder, user, &["compare", "run.pcapng"]);

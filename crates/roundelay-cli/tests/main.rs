@@ -16,6 +16,7 @@ mod corpora;
 mod damaged;
 mod dependencies;
 mod documents;
+mod evaluate;
 mod failures;
 mod faults;
 mod first_answers;
@@ -38,6 +39,7 @@ mod outputs;
 mod own_scheduler;
 mod packaging;
 mod papers;
+mod plot;
 mod progress;
 #[cfg(target_os = "linux")]
 mod pty;

@@ -51,6 +51,11 @@ const READERS: &[(&str, &str, Tried)] = &[
         Own("an option of bench"),
     ),
     (
+        "roundelay-bench/src/made_tree.rs",
+        "FromStr for MadeTree",
+        Own("an option of bench"),
+    ),
+    (
         "roundelay-bench/src/subject.rs",
         "FromStr for Subject",
         Own("an option of bench"),

@@ -469,6 +469,11 @@ fn wrong_keys_are_refused_before_a_run() {
             "a range without a step",
         ),
         (vec!["s.toml", "seed=1,2"], "--seed and --replicas set them"),
+        // Formerly a sweep of one scenario took this key for a choice, and ran its own.
+        (
+            vec!["s.toml", "scenario=a.toml,b.toml"],
+            "unknown field `scenario`",
+        ),
         (vec!["s.toml", "queue.core"], "expected KEY=VALUES"),
         (
             vec!["s.toml", "queue.core=fifo,fifo"],
@@ -624,15 +629,17 @@ fn differences_are_paired_by_seed() {
     assert!(points[0]["difference"].is_null());
 }
 
-/// Without a figure the summary says how to see one, and that runs nothing again.
+/// Without a figure the summary answers for a usual one, and says how to see another, which runs
+/// nothing again.
 #[test]
-fn a_sweep_without_a_figure_says_how_to_see_one() {
+fn a_sweep_without_a_figure_answers_and_says_how_to_see_another() {
     let folder = Folder::new("hint");
     let done = folder.done(&over(&[]));
     for part in [
         "6 points, 6 runs: 0 cached, 6 done, 0 failed",
         "--figure throughput, delay_p99, loss, completion_mean or SOURCE.FIGURE",
         "are not repeated",
+        "\nThe p99 delay of all sources is ",
     ] {
         assert!(done.contains(part), "{part}: {done}");
     }
@@ -651,13 +658,13 @@ fn a_page_answers_draws_and_lists_the_points() {
     let printed = folder.done(&over(&["--replicas", "3", "--html", "page.html"]));
     let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
-    assert!(place("all.delay_p99 is lowest with queue.core=") < place("id=\"chart0\""));
+    assert!(place("<h1>The p99 delay of all sources is ") < place("id=\"chart0\""));
     assert!(place("id=\"chart0\"") < place("All points"));
     for name in ["fifo", "fq_codel", "qfq"] {
-        let line = format!("\"name\":\"queue.core={name}\"");
+        let line = format!("\"name\":\"{name}\",\"values\"");
         assert_eq!(page.matches(&line).count(), 1, "{line}");
     }
-    assert!(page.contains("source.calls.rate, kbit/s"), "units");
+    assert!(page.contains("rate of calls, kbit/s"), "units");
     assert!(page.contains("6 points, 18 runs: 0 cached, 18 done, 0 failed"));
     assert!(printed.contains("all.delay_p99"), "{printed}");
     // Of known runs, and another figure.
@@ -670,7 +677,7 @@ fn a_page_answers_draws_and_lists_the_points() {
         "load.throughput",
     ]));
     let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
-    assert!(page.contains("load.throughput is highest with queue.core="));
+    assert!(page.contains("<h1>The throughput of load is "), "{page}");
     assert!(page.contains("18 cached, 0 done"));
 }
 

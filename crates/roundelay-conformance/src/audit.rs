@@ -235,7 +235,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.next += 1;
         if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
             self.events.push(Event::Refused(packet.payload));
-            return if refused == packet {
+            return if refused.packet == packet {
                 Ok(())
             } else {
                 Err(Violation::AlteredRefused(packet.payload))

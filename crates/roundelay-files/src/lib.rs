@@ -7,6 +7,8 @@ mod deserializer;
 mod positions;
 mod quantities;
 mod reader;
+#[cfg(feature = "schema")]
+mod schema;
 mod serde_message;
 mod table;
 mod text;
@@ -17,7 +19,9 @@ pub use carried::custom;
 pub use deserializer::{Misread, ValueDeserializer};
 pub use quantities::Overhead;
 pub use reader::{Located, Reader, Text};
+#[cfg(feature = "schema")]
+pub use schema::Described;
 pub use table::{Entry, tables};
 pub use text::{LONGEST_TEXT, read_text};
 pub use whole::{PacketLen, Size, Whole, quoted, some_whole, whole};
-pub use written::{Described, InWords, Maybe, WithUnit, Written, list, some_two};
+pub use written::{InWords, Maybe, WithUnit, Written, list, some_two};

@@ -3,9 +3,8 @@
 use std::str::FromStr;
 
 use roundelay::{Billionths, Bytes, Duration, Fault, Framing, LinkLayer, LinkLayerError, Rate};
-use schemars::{Schema, json_schema};
 
-use crate::{Described, Written};
+use crate::Written;
 
 fn has_unit(text: &str) -> bool {
     text.ends_with(|c: char| c.is_ascii_alphabetic())
@@ -41,17 +40,6 @@ impl Written for Rate {
     }
 }
 
-impl Described for Rate {
-    const NAME: &'static str = "Rate";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "pattern": "^[0-9.]+([kmgtKMGT]i?)?[bB][iI][tT]$",
-            "description": "Bits per second, as tc writes them.", "examples": ["10mbit", "1gbit"]
-        })
-    }
-}
-
 impl Written for Duration {
     const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
     const RANGE: &'static str = ", from 0 to 213 days";
@@ -69,17 +57,6 @@ impl Written for Duration {
     }
 }
 
-impl Described for Duration {
-    const NAME: &'static str = "Time";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}],
-            "description": "A time with its unit: s, ms, us or ns.", "examples": ["5ms", "10s"]
-        })
-    }
-}
-
 impl Written for Bytes {
     const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
     const RANGE: &'static str = ", legal range from 1";
@@ -90,21 +67,6 @@ impl Written for Bytes {
 
     fn from_number(number: u64) -> Option<Self> {
         Some(Self(number))
-    }
-}
-
-impl Described for Bytes {
-    const NAME: &'static str = "Bytes";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"},
-                {"type": "integer", "minimum": 0}
-            ],
-            "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.",
-            "examples": [1000, "150kb"]
-        })
     }
 }
 
@@ -125,20 +87,6 @@ impl Written for u32 {
 
     fn from_number(number: u64) -> Option<Self> {
         Self::try_from(number).ok()
-    }
-}
-
-impl Described for u32 {
-    const NAME: &'static str = "PacketBytes";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"},
-                {"type": "integer", "minimum": 0, "maximum": 65535}
-            ],
-            "description": "Bytes of a packet.", "examples": [1000, "1500b"]
-        })
     }
 }
 
@@ -169,21 +117,6 @@ impl Written for Overhead {
     }
 }
 
-impl Described for Overhead {
-    const NAME: &'static str = "Overhead";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"},
-                {"type": "integer", "minimum": -64, "maximum": 65535}
-            ],
-            "description": "Bytes added to each packet, or taken away.",
-            "examples": [38, "38b", -14]
-        })
-    }
-}
-
 impl Written for LinkLayer {
     const EXPECTED: &'static str = "a kind of link, as in \"docsis\" or \"ethernet ether-vlan\"";
 
@@ -192,37 +125,11 @@ impl Written for LinkLayer {
     }
 }
 
-impl Described for LinkLayer {
-    const NAME: &'static str = "LinkLayer";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": "^ *((raw|conservative|ethernet|docsis|pppoe-ptm|bridged-ptm|\
-                (pppoa-(vcmux|llc)|pppoe-(vcmux|llcsnap)|(bridged|ipoa)-(vcmux|llcsnap))|\
-                ether-vlan) *)+$",
-            "description": "Keywords of tc-cake(8) for a kind of link.",
-            "examples": ["docsis", "pppoe-ptm", "ethernet ether-vlan"]
-        })
-    }
-}
-
 impl Written for Framing {
     const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|error: LinkLayerError| error.into())
-    }
-}
-
-impl Described for Framing {
-    const NAME: &'static str = "Framing";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "enum": ["none", "atm", "ptm"],
-            "description": "How a link cuts packets: none, cells of ATM, or the code of PTM."
-        })
     }
 }
 
@@ -249,20 +156,6 @@ impl Written for Billionths {
             1 => Some(Self::ONE),
             _ => None,
         }
-    }
-}
-
-impl Described for Billionths {
-    const NAME: &'static str = "Share";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"type": "string", "pattern": "^[0-9.]+ *%?$"},
-                {"type": "number", "minimum": 0, "maximum": 1}
-            ],
-            "description": "A part of one.", "examples": [0.01, "1%"]
-        })
     }
 }
 

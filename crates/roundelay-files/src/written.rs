@@ -4,13 +4,11 @@
 //! time other than 0 needs its unit, because `tc` reads microseconds but most people mean seconds.
 //! [`WithUnit`] is for files that follow tc, so there a bare number is legal.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
 use roundelay::Fault;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serializer, ser};
 
@@ -49,15 +47,6 @@ pub trait Written: Sized {
     fn wrong_number(number: impl fmt::Display) -> Fault {
         Fault::expected(number, format_args!("{}{}", Self::EXPECTED, Self::RANGE))
     }
-}
-
-/// A quantity in files, with its JSON Schema.
-pub trait Described: Written {
-    /// Its name in the schema.
-    const NAME: &'static str;
-
-    /// What a program must know when it writes one.
-    fn schema() -> Schema;
 }
 
 /// Reads an optional pair, as in `["500ms", "2s"]`, for `deserialize_with`.
@@ -116,7 +105,7 @@ impl<V: Written> Visitor<'_> for Any<V> {
     }
 }
 
-/// Reads and writes a quantity and gives its JSON Schema, for `#[serde(with = "InWords::<Rate>")]`.
+/// Reads and writes a quantity, for `#[serde(with = "InWords::<Rate>")]`.
 /// What it writes are defaults.
 pub struct InWords<V>(pub V);
 
@@ -170,30 +159,6 @@ impl<V: Written> Maybe<V> {
             None => serializer.serialize_none(),
             Some(_) => Err(ser::Error::custom("only a missing quantity is a default")),
         }
-    }
-}
-
-impl<V: Described> JsonSchema for InWords<V> {
-    fn schema_name() -> Cow<'static, str> {
-        V::NAME.into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        V::schema()
-    }
-}
-
-impl<V: Described> JsonSchema for Maybe<V> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        Option::<InWords<V>>::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Option::<InWords<V>>::json_schema(generator)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Books: what became of each frame. They balance at any time, to the frame.
 
 use roundelay::DropReason;
-use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The books of one direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Books {
     /// Frames that arrived at the queue.
     pub arrived: u64,
@@ -43,8 +43,9 @@ pub struct Books {
 }
 
 /// Frames lost where no queue saw them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Outside")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Outside"))]
 pub struct LostOutside {
     /// Dropped by the kernel, because its ring was full.
     pub ring: u64,

@@ -13,11 +13,12 @@ use roundelay_metrics::Delays;
 use roundelay_trace::{FeedError, Flow};
 
 use crate::books::Books;
+use crate::flows::FlowBooks;
 use crate::journal::{Journal, NoJournal};
 use crate::kinds::KindFigures;
 use crate::line::Line;
-use crate::meter::{FlowBooks, Punctuality, WaySample};
-use crate::quantiles::quantiles;
+use crate::meter::{Punctuality, WaySample};
+use crate::phases::{PhaseFigures, PhaseMetrics};
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::{Slot, Slots};
 
@@ -104,24 +105,36 @@ impl Bottleneck {
 
     /// What became of each kind of packet.
     pub fn kinds(&self, way: Way) -> Vec<KindFigures> {
-        self.lines[way.index()].meter.kinds.figures()
+        self.lines[way.index()].meter.phases.all_kinds().figures()
     }
 
     /// How long packets took from arrival to the end of transmission.
-    pub const fn delays(&self, way: Way) -> &Delays {
-        &self.lines[way.index()].meter.delays
+    pub fn delays(&self, way: Way) -> Delays {
+        self.lines[way.index()].meter.phases.all_kinds().delays()
+    }
+
+    /// Figures of each phase of a direction, up to `until`: its parts with the same queue, rate and
+    /// weights.
+    pub fn phases(&self, way: Way, until: Instant) -> Vec<PhaseFigures> {
+        self.lines[way.index()].phases(until)
+    }
+
+    /// Each phase as the metrics show it.
+    pub(crate) fn phase_metrics(&self, way: Way) -> Vec<PhaseMetrics> {
+        self.lines[way.index()].phase_metrics()
     }
 
     /// A direction as it is now, with delays since the last call.
     pub(crate) fn sample(&mut self, way: Way) -> WaySample {
         let line = &mut self.lines[way.index()];
-        let recent = std::mem::take(&mut line.meter.recent);
+        let (delay, kinds) = line.meter.recent.take();
         WaySample {
             delivered_bytes: line.books.delivered_bytes,
             dropped: line.books.all_dropped(),
             marked: line.books.marked,
             waiting: line.books.waiting,
-            delay: quantiles(&recent, [0.5, 0.99]),
+            delay,
+            kinds,
         }
     }
 

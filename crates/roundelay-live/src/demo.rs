@@ -12,8 +12,10 @@ use std::time::{Duration as Span, Instant};
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
-use roundelay_metrics::units::seconds;
+use roundelay_metrics::units::{percent, rate, seconds};
+use serde::Serialize;
 
+use crate::quantiles::quantiles;
 use crate::sys;
 use crate::world::{FAR, Node, World, WorldError};
 
@@ -35,17 +37,77 @@ pub const CONTROL: &str = "cubic";
 /// The demo's parts, each with its own figures.
 const PARTS: usize = 2;
 
-/// Figures of a part.
+/// What is counted in a part.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+struct Part {
     /// One-way delay of the call's packets.
-    pub call: Delays,
+    call: Delays,
     /// Packets of the call that were sent.
-    pub call_sent: u64,
+    call_sent: u64,
     /// Round trips of the ping.
-    pub ping: Delays,
+    ping: Delays,
     /// Bytes of the transfers that arrived.
-    pub bulk: u64,
+    bulk: u64,
+}
+
+/// Figures of a part, which has a queue of its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DemoPart {
+    /// The queue.
+    pub queue: String,
+    /// One-way delay of the call's packets, seconds: p50 and p99. None without packets.
+    pub call: Option<[f64; 2]>,
+    /// The share of the call's packets that did not arrive in the part, 0 to 1.
+    pub missing: f64,
+    /// Round trips of the ping, seconds: p50 and p99.
+    pub ping: Option<[f64; 2]>,
+    /// Goodput of the transfers, bits per second.
+    pub bulk: f64,
+}
+
+impl DemoPart {
+    /// Heads of the columns after the queue.
+    pub const HEADS: [&str; 6] = ["call p50", "p99", "missing", "ping p50", "p99", "bulk"];
+
+    /// What stands in the columns.
+    pub fn cells(&self) -> [String; 6] {
+        let in_words = |delay: Option<[f64; 2]>| match delay {
+            Some(both) => both.map(seconds),
+            None => ["-", "-"].map(str::to_owned),
+        };
+        let [call_p50, call_p99] = in_words(self.call);
+        let [ping_p50, ping_p99] = in_words(self.ping);
+        let missing = percent(self.missing);
+        [
+            call_p50,
+            call_p99,
+            missing,
+            ping_p50,
+            ping_p99,
+            rate(self.bulk),
+        ]
+    }
+
+    /// What the demo shows, in a sentence: how long the call's packets take, under the best queue
+    /// first. None if a part has no packets of the call.
+    pub fn answer(parts: &[Self]) -> Option<String> {
+        let mut calls = Vec::new();
+        for part in parts {
+            let [p50, _] = part.call?;
+            calls.push((p50, &part.queue));
+        }
+        calls.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let [(best, queue), .., (worst, other)] = calls[..] else {
+            return None;
+        };
+        Some(format!(
+            "Under {queue}, half of the call's packets arrive within {}. Under {other}, they take \
+             {}.",
+            seconds(best),
+            seconds(worst)
+        ))
+    }
 }
 
 /// Traffic of the demo.
@@ -119,34 +181,30 @@ impl Demo {
         self.part.store(part, Ordering::Relaxed);
     }
 
-    /// A table's line with the figures from a part that took `length` seconds, in the columns of
-    /// [`head`](Self::head).
-    pub fn line(&self, part: usize, length: f64) -> String {
+    /// The figures of a part that took `length` seconds.
+    pub fn part(&self, part: usize, queue: &str, length: f64) -> DemoPart {
         let part = self.figures[part]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let delay_quantile = |delays: &Delays, q| match delays.quantile(q) {
-            Some(delay) => seconds(delay.as_secs_f64()),
-            None => "-".to_owned(),
-        };
         let lost = part.call_sent.saturating_sub(part.call.count());
-        format!(
-            "{:>9} {:>9} {:>7.1}% {:>9} {:>9} {:>8.0} kbit/s",
-            delay_quantile(&part.call, 0.5),
-            delay_quantile(&part.call, 0.99),
-            100.0 * lost as f64 / part.call_sent.max(1) as f64,
-            delay_quantile(&part.ping, 0.5),
-            delay_quantile(&part.ping, 0.99),
-            part.bulk as f64 * 8.0 / length / 1e3
-        )
+        DemoPart {
+            queue: queue.to_owned(),
+            call: quantiles(&part.call, [0.5, 0.99]),
+            missing: lost as f64 / part.call_sent.max(1) as f64,
+            ping: quantiles(&part.ping, [0.5, 0.99]),
+            bulk: part.bulk as f64 * 8.0 / length,
+        }
+    }
+
+    /// A line of the table.
+    pub fn line(cells: [String; 6]) -> String {
+        let [call_p50, call_p99, missing, ping_p50, ping_p99, bulk] = cells;
+        format!("{call_p50:>9} {call_p99:>9} {missing:>8} {ping_p50:>9} {ping_p99:>9} {bulk:>15}")
     }
 
     /// The table's head.
     pub fn head() -> String {
-        format!(
-            "{:>9} {:>9} {:>8} {:>9} {:>9} {:>15}",
-            "call p50", "p99", "missing", "ping p50", "p99", "bulk"
-        )
+        Self::line(DemoPart::HEADS.map(str::to_owned))
     }
 }
 

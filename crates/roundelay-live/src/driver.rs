@@ -10,8 +10,8 @@ use crate::bottleneck::{Bottleneck, Due};
 use crate::clock::{Clock, Stamps};
 use crate::device::{Device, Received};
 use crate::fidelity::{Measured, WayFidelity};
+use crate::flows::largest_flows;
 use crate::meter::BLUNT;
-use crate::samples::largest_flows;
 use crate::settings::Way;
 
 /// How many frames one direction may send before the other gets its turn.
@@ -117,10 +117,11 @@ impl<D: Device, C: Clock> Driver<D, C> {
             books: bottleneck.books(way),
             lost_outside,
             punctuality: bottleneck.punctuality(way, last_check),
-            delays: bottleneck.delays(way),
+            delays: &bottleneck.delays(way),
             kinds: bottleneck.kinds(way),
+            phases: bottleneck.phases(way, Instant::from_nanos(self.clock.now())),
             all_flows: bottleneck.flow_books(way).len(),
-            flows: largest_flows(bottleneck, way),
+            flows: largest_flows(bottleneck.flows(way), bottleneck.flow_books(way)),
         })
     }
 

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use roundelay::{DropReason, Duration, Rate};
 use roundelay_metrics::Delays;
-use roundelay_metrics::units::{counted, seconds};
-use schemars::JsonSchema;
+use roundelay_metrics::units::{counted, rate, seconds};
 use serde::Serialize;
 
 use crate::books::{Books, LostOutside};
+use crate::flows::FlowFigures;
 use crate::kinds::KindFigures;
 use crate::meter::Punctuality;
+use crate::phases::PhaseFigures;
 use crate::quantiles::quantiles;
-use crate::samples::FlowFigures;
 use crate::settings::Way;
 
 /// If more than this share of frames comes or leaves late, the run is not valid.
@@ -24,7 +24,8 @@ const SHOWN: usize = 5;
 const ENOUGH: u64 = 100;
 
 /// What a run says about itself.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fidelity {
     /// Length of the run, seconds.
     pub seconds: f64,
@@ -51,11 +52,12 @@ pub struct Fidelity {
 }
 
 /// A direction.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WayFidelity {
     /// `up` or `down`.
     pub way: &'static str,
-    /// The queue at the end of the run.
+    /// The queue at the end of the run. `phases` say which figures are under which queue.
     pub queue: String,
     /// The rate at the end of the run; with a trace, the mean.
     pub rate: u64,
@@ -70,6 +72,9 @@ pub struct WayFidelity {
     pub delay: Option<[f64; 2]>,
     /// The packets of each kind.
     pub kinds: Vec<KindFigures>,
+    /// The parts of the run with the same queue, rate and weights, each with its figures. All other
+    /// figures here are of the whole run.
+    pub phases: Vec<PhaseFigures>,
     /// Number of flows.
     pub all_flows: usize,
     /// The flows that have sent most, up to 20, the largest first.
@@ -97,7 +102,8 @@ pub struct WayFidelity {
 }
 
 /// Whether the figures may be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// They may.
     pub is_valid: bool,
@@ -117,6 +123,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) punctuality: Punctuality,
     pub(crate) delays: &'a Delays,
     pub(crate) kinds: Vec<KindFigures>,
+    pub(crate) phases: Vec<PhaseFigures>,
     pub(crate) all_flows: usize,
     pub(crate) flows: Vec<FlowFigures>,
 }
@@ -132,6 +139,7 @@ impl WayFidelity {
             lost_outside: measured.lost_outside,
             delay: quantiles(measured.delays, [0.5, 0.99]),
             kinds: measured.kinds,
+            phases: measured.phases,
             all_flows: measured.all_flows,
             flows: measured.flows,
             late: quantiles(&measured.punctuality.lateness, [0.5, 0.99, 0.999]),
@@ -305,42 +313,22 @@ impl Fidelity {
         };
     }
 
-    fn flow_text(&self, flow: &FlowFigures) -> String {
-        let rate = flow.bytes as f64 * 8.0 / self.seconds.max(1e-9) / 1e6;
-        let mut text = format!("{}: {rate:.3} Mbit/s", flow.flow);
-        if let Some(delay) = flow.mean_delay {
-            text += &format!(", mean delay {}", seconds(delay));
-        }
-        if flow.dropped > 0 {
-            text += &format!(", {} dropped", flow.dropped);
-        }
-        if flow.marked > 0 {
-            text += &format!(", {} marked", flow.marked);
-        }
-        text
-    }
-
     /// A direction's lines in the report that ends a run.
     fn way_text(&self, way: &WayFidelity) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
         let books = &way.books;
-        let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
-        let rate = rate.unwrap_or_default();
-        let link = match &way.trace {
-            Some(trace) => {
-                let mean = way.rate as f64 / 1e6;
-                format!("trace {trace}, {mean:.2} Mbit/s on average,")
-            }
-            None => rate,
-        };
-        _ = writeln!(text, "{}: {link} under {}", way.way, way.queue);
+        let is_one = way.phases.len() == 1;
+        match &way.phases[..] {
+            [only] => _ = writeln!(text, "{}: {}", way.way, only.conditions_in_words()),
+            phases => _ = writeln!(text, "{}: {} phases", way.way, phases.len()),
+        }
         _ = write!(
             text,
-            "  {} in, {} out ({:.2} Mbit/s), {} dropped",
+            "  {} in, {} out ({}), {} dropped",
             books.arrived,
             books.delivered,
-            books.delivered_bytes as f64 * 8.0 / self.seconds.max(1e-9) / 1e6,
+            rate(books.delivered_bytes as f64 * 8.0 / self.seconds.max(1e-9)),
             books.all_dropped()
         );
         for (reason, count) in DropReason::ALL.iter().zip(books.dropped) {
@@ -353,16 +341,15 @@ impl Fidelity {
             _ = write!(text, ", {} lost on the wire", books.lost);
         }
         _ = writeln!(text, ", {} still inside", books.waiting + books.on_the_way);
-        if let Some([p50, p99]) = way.delay {
+        if let Some([p50, p99]) = way.delay
+            && is_one
+        {
             let [p50, p99] = [p50, p99].map(seconds);
             _ = writeln!(text, "  delay in queue and link: p50 {p50}, p99 {p99}");
         }
-        for flow in way.flows.iter().take(SHOWN) {
-            _ = writeln!(text, "  {}", self.flow_text(flow));
-        }
-        if way.all_flows > SHOWN {
-            let rest = counted((way.all_flows - SHOWN) as u64, "smaller flow");
-            _ = writeln!(text, "  and {rest}");
+        for phase in &way.phases {
+            text += &phase.table(is_one);
+            text += &flows_text(phase, if is_one { "  " } else { "    " });
         }
         if let Some([p50, p99, p999]) = way.late {
             _ = writeln!(
@@ -416,6 +403,35 @@ impl Fidelity {
     }
 }
 
+/// The largest flows of a phase, a line each.
+fn flows_text(phase: &PhaseFigures, indent: &str) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    for flow in phase.flows.iter().take(SHOWN) {
+        _ = writeln!(text, "{indent}{}", flow_text(flow, phase.seconds()));
+    }
+    if phase.all_flows > SHOWN {
+        let rest = counted((phase.all_flows - SHOWN) as u64, "smaller flow");
+        _ = writeln!(text, "{indent}and {rest}");
+    }
+    text
+}
+
+fn flow_text(flow: &FlowFigures, length: f64) -> String {
+    let bits = flow.bytes as f64 * 8.0 / length;
+    let mut text = format!("{}: {}", flow.flow, rate(bits));
+    if let Some(delay) = flow.mean_delay {
+        text += &format!(", mean delay {}", seconds(delay));
+    }
+    if flow.dropped > 0 {
+        text += &format!(", {} dropped", flow.dropped);
+    }
+    if flow.marked > 0 {
+        text += &format!(", {} marked", flow.marked);
+    }
+    text
+}
+
 impl Verdict {
     /// A sentence with the verdict, and a line for each reason.
     pub fn text(&self) -> String {
@@ -461,6 +477,7 @@ mod tests {
             punctuality,
             delays: &delays,
             kinds: Vec::new(),
+            phases: Vec::new(),
             all_flows: 0,
             flows: Vec::new(),
         })

@@ -3,7 +3,6 @@
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::quantiles::quantiles;
@@ -17,7 +16,8 @@ const LONGEST_ACKNOWLEDGEMENT: u32 = 100;
 const LONGEST_SHORT: u32 = 300;
 
 /// A kind of packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PacketKind {
     /// TCP, more than 100 bytes.
@@ -81,7 +81,8 @@ struct KindBooks {
 pub struct Kinds([KindBooks; PacketKind::ALL.len()]);
 
 /// What became of the packets of a kind, in figures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindFigures {
     /// The kind.
     pub kind: PacketKind,
@@ -95,7 +96,57 @@ pub struct KindFigures {
     pub marked: u64,
     /// From arrival to the end of transmission, seconds: p50 and p99. None without packets.
     pub delay: Option<[f64; 2]>,
+    /// The distribution of these times, to draw: seconds, and the fraction of packets up to them.
+    #[serde(skip)]
+    pub delay_cdf: Vec<(f64, f64)>,
 }
+
+/// A kind's delays around some time, seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KindSample {
+    /// The mean.
+    pub mean: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+}
+
+/// Delays since the last sample, by kind.
+#[derive(Debug, Default)]
+pub struct Recent([Delays; PacketKind::ALL.len()]);
+
+impl Recent {
+    /// Counts a packet that got the link.
+    pub fn record(&mut self, kind: PacketKind, delay: Duration) {
+        self.0[kind as usize].record(delay);
+    }
+
+    /// The delays since the last call: p50 and p99 of all packets, and a sample of each kind, in the
+    /// order of [`PacketKind::ALL`].
+    pub fn take(&mut self) -> (Option<[f64; 2]>, KindSamples) {
+        let recent = std::mem::take(self);
+        let mut all = Delays::default();
+        let mut kinds = KindSamples::default();
+        for (sample, delays) in kinds.iter_mut().zip(&recent.0) {
+            all.merge(delays);
+            if let Some(mean) = delays.mean()
+                && let Some(p99) = delays.quantile(0.99)
+            {
+                *sample = Some(KindSample {
+                    mean: mean.as_secs_f64(),
+                    p99: p99.as_secs_f64(),
+                });
+            }
+        }
+        (quantiles(&all, [0.5, 0.99]), kinds)
+    }
+}
+
+/// A sample of each kind, in the order of [`PacketKind::ALL`]; none without packets.
+pub type KindSamples = [Option<KindSample>; PacketKind::ALL.len()];
+
+/// Points of a distribution to draw.
+const POINTS: usize = 100;
 
 impl Kinds {
     /// Counts a packet of `bytes` bytes that got the link. Its transmission ended `delay` after its
@@ -106,6 +157,26 @@ impl Kinds {
         books.bytes += bytes;
         books.marked += u64::from(marked);
         books.delays.record(delay);
+    }
+
+    /// Adds what became of other packets.
+    pub fn merge(&mut self, other: &Self) {
+        for (books, other) in self.0.iter_mut().zip(&other.0) {
+            books.packets += other.packets;
+            books.bytes += other.bytes;
+            books.dropped += other.dropped;
+            books.marked += other.marked;
+            books.delays.merge(&other.delays);
+        }
+    }
+
+    /// The delays of all kinds together.
+    pub fn delays(&self) -> Delays {
+        let mut all = Delays::default();
+        for books in &self.0 {
+            all.merge(&books.delays);
+        }
+        all
     }
 
     /// Counts a packet that the queue dropped.
@@ -125,11 +196,20 @@ impl Kinds {
                     dropped: books.dropped,
                     marked: books.marked,
                     delay: quantiles(&books.delays, [0.5, 0.99]),
+                    delay_cdf: cdf(&books.delays),
                 });
             }
         }
         figures
     }
+}
+
+fn cdf(delays: &Delays) -> Vec<(f64, f64)> {
+    let mut points = Vec::new();
+    for (delay, share) in delays.cdf(POINTS) {
+        points.push((delay.as_secs_f64(), share));
+    }
+    points
 }
 
 #[cfg(test)]

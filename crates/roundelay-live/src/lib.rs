@@ -17,6 +17,7 @@ pub mod demo;
 mod device;
 mod driver;
 mod fidelity;
+mod flows;
 #[cfg(target_os = "linux")]
 mod frame_lengths;
 #[cfg(target_os = "linux")]
@@ -35,6 +36,7 @@ mod metrics;
 pub mod offloads;
 #[cfg(target_os = "linux")]
 mod packet_socket;
+mod phases;
 #[cfg(target_os = "linux")]
 pub mod processes;
 mod quantiles;
@@ -65,22 +67,24 @@ pub use clock::{Clock, WallClock};
 pub use device::{Device, Received};
 pub use driver::{Driver, DriverError};
 pub use fidelity::{Fidelity, Verdict, WayFidelity};
+pub use flows::{FlowBooks, FlowFigures};
 #[cfg(target_os = "linux")]
 pub use interface::{DeviceKind, Interface};
 pub use journal::{Fate, Journal, NoJournal};
-pub use kinds::{KindFigures, Kinds, PacketKind};
+pub use kinds::{KindFigures, KindSample, KindSamples, Kinds, PacketKind, Recent};
 pub use late_file::LateFile;
 pub use log::{RunLog, log};
-pub use meter::{FlowBooks, WaySample};
+pub use meter::WaySample;
 pub use metrics::Metrics;
 #[cfg(target_os = "linux")]
 pub use packet_socket::PacketSocket;
+pub use phases::{Conditions, PhaseBooks, PhaseFigures, PhaseRow};
 pub use quantiles::quantiles;
 pub use record::{End, FORMAT, Line, NOTES, Recorder, Start};
 pub use recording::{Entry, RecordError, Recording, is_record};
 pub use replay::{Replayed, ReplayedWay, replay};
 #[cfg(target_os = "linux")]
-pub use samples::{FlowFigures, Sample, Samples};
+pub use samples::{Sample, Samples};
 pub use session::{Running, Session};
 pub use settings::{
     Change, LONGEST_DELAY, LinkText, QueueText, Settings, SettingsError, Way, WaySettings,

@@ -16,6 +16,7 @@ use crate::journal::{Fate, Journal};
 use crate::kinds::PacketKind;
 use crate::marking::mark;
 use crate::meter::{FULL_PACKET, Meter, Punctuality};
+use crate::phases::{Conditions, PhaseFigures, PhaseMetrics, Present, weights_in_words};
 use crate::random::{of_wire, seed_of_queue};
 use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate, wrong};
 use crate::slots::{Slot, Slots};
@@ -40,6 +41,8 @@ pub(crate) struct Line {
     snap: usize,
     /// The queue, as the user wrote it.
     pub(crate) queue: String,
+    /// The rules for weights, in words.
+    weights: Vec<String>,
     port: Port<AnyArena<Slot>>,
     /// How long a full packet takes at the port's rate.
     full_packet: Duration,
@@ -108,10 +111,9 @@ impl Observer<Slot> for Outlet<'_> {
         self.books.sent_bytes += u64::from(content.len);
         self.books.marked += u64::from(marked);
         let delay = end.since(content.arrived);
-        self.meter.record(delay);
         let bytes = u64::from(content.len);
         let kind = self.kind(packet.flow.0, content.len);
-        self.meter.kinds.sent(kind, bytes, delay, marked);
+        self.meter.sent(kind, bytes, delay, marked);
         let flow = self.meter.flow(packet.flow.0);
         flow.waiting -= 1;
         flow.packets += 1;
@@ -133,7 +135,7 @@ impl Observer<Slot> for Outlet<'_> {
         let content = self.slots.content(packet.payload);
         let number = content.number;
         let kind = self.kind(packet.flow.0, content.len);
-        self.meter.kinds.dropped(kind);
+        self.meter.phases.kinds().dropped(kind);
         self.slots.release(packet.payload);
         self.books.waiting -= 1;
         self.books.count_drop(reason);
@@ -238,19 +240,28 @@ impl Line {
         let feed =
             Feed::new(queue, rules, layer, flows).map_err(|error| wrong(error.to_string()))?;
         let guard = Duration::from_picos(settings.guard);
+        let weights = weights_in_words(&settings.weights);
+        let trace_name = own.trace.as_ref().map(|(name, _)| name.clone());
+        let conditions = Conditions {
+            queue: own.queue.to_string(),
+            rate: port.rate().bits_per_second(),
+            trace: trace_name.clone(),
+            weights: weights.clone(),
+        };
         Ok(Self {
             way,
             seed: settings.seed,
             snap: settings.snap as usize,
             queue: own.queue.to_string(),
+            weights,
             full_packet: shaped.time_of(FULL_PACKET),
             port,
             trace: settings.trace(way)?,
-            trace_name: own.trace.as_ref().map(|(name, _)| name.clone()),
+            trace_name,
             feed,
             wire: Wire::new(own, guard, of_wire(settings.seed, way)),
             books: Books::default(),
-            meter: Meter::default(),
+            meter: Meter::new(conditions),
             now: Instant::ZERO,
         })
     }
@@ -278,6 +289,41 @@ impl Line {
     /// The flows. The index is the flow's number.
     pub(crate) fn flows(&self) -> &[Flow] {
         self.feed.flows()
+    }
+
+    /// Figures of each phase. The present one ends at `until`.
+    pub(crate) fn phases(&self, until: Instant) -> Vec<PhaseFigures> {
+        self.meter.phases.figures(until, self.present())
+    }
+
+    /// Each phase as the metrics show it.
+    pub(crate) fn phase_metrics(&self) -> Vec<PhaseMetrics> {
+        self.meter.phases.metrics(self.present())
+    }
+
+    fn present(&self) -> Present<'_> {
+        Present {
+            books: &self.books,
+            flows: self.feed.flows(),
+            flow_books: &self.meter.flows,
+        }
+    }
+
+    /// Begins a phase at `at`, because the settings changed.
+    fn begin_phase(&mut self, at: Instant, change: &Change) {
+        let conditions = Conditions {
+            queue: self.queue.clone(),
+            rate: self.port.rate().bits_per_second(),
+            trace: self.trace_name.clone(),
+            weights: self.weights.clone(),
+        };
+        let present = Present {
+            books: &self.books,
+            flows: self.feed.flows(),
+            flow_books: &self.meter.flows,
+        };
+        let change = change.to_string();
+        self.meter.phases.begin(at, conditions, change, present);
     }
 
     /// How many packets and bytes the queue holds.
@@ -388,6 +434,7 @@ impl Line {
                 self.full_packet = shaped.time_of(FULL_PACKET);
                 // From now on the link has a rate.
                 (self.trace, self.trace_name) = (None, None);
+                self.begin_phase(at, change);
             }
             Change::Weights(texts) => {
                 let rules = texts.rules()?;
@@ -399,6 +446,8 @@ impl Line {
                 self.feed
                     .set_weights(rules, self.port.scheduler_mut())
                     .map_err(failed)?;
+                self.weights = weights_in_words(texts);
+                self.begin_phase(at, change);
             }
             Change::Queue(text) => {
                 let queue = text.queue()?;
@@ -412,6 +461,8 @@ impl Line {
                 self.queue = text.to_string();
                 self.full_packet = shaped.time_of(FULL_PACKET);
                 let waiting = self.replace(port, slots);
+                // Before frames enter the new queue, because it may drop some.
+                self.begin_phase(at, change);
                 for slot in waiting {
                     if let Some(sorted) = slots.content(slot).sorted {
                         self.enter(at, slot, sorted, slots, journal);

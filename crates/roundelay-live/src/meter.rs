@@ -3,34 +3,11 @@
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::kinds::Kinds;
-
-/// What became of a flow's frames.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FlowBooks {
-    /// Frames that got the link.
-    pub packets: u64,
-    /// Their bytes, as frames.
-    pub bytes: u64,
-    /// Frames dropped by the queue.
-    pub dropped: u64,
-    /// Frames that got CE here.
-    pub marked: u64,
-    /// Frames in the queue.
-    pub waiting: u64,
-    /// Times from arrival to the end of transmission, added up, in picoseconds.
-    pub delays: u128,
-}
-
-impl FlowBooks {
-    /// Mean time from arrival to the end of transmission, seconds.
-    pub fn mean_delay(&self) -> Option<f64> {
-        (self.packets > 0).then(|| self.delays as f64 / self.packets as f64 / 1e12)
-    }
-}
+use crate::flows::FlowBooks;
+use crate::kinds::{KindSamples, PacketKind, Recent};
+use crate::phases::{Conditions, Phases};
 
 /// Bytes of a full Ethernet packet.
 pub(crate) const FULL_PACKET: u64 = 1514;
@@ -92,18 +69,25 @@ impl Punctuality {
 }
 
 /// What we measure in one direction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Meter {
     pub(crate) punctuality: Punctuality,
     pub(crate) flows: Vec<FlowBooks>,
-    pub(crate) kinds: Kinds,
-    /// Times from arrival to the end of transmission, over the whole run.
-    pub(crate) delays: Delays,
-    /// The same since the last sample.
-    pub(crate) recent: Delays,
+    pub(crate) phases: Phases,
+    /// Times from arrival to the end of transmission since the last sample.
+    pub(crate) recent: Recent,
 }
 
 impl Meter {
+    pub(crate) fn new(conditions: Conditions) -> Self {
+        Self {
+            punctuality: Punctuality::default(),
+            flows: Vec::new(),
+            phases: Phases::new(conditions),
+            recent: Recent::default(),
+        }
+    }
+
     pub(crate) fn flow(&mut self, flow: u32) -> &mut FlowBooks {
         let index = flow as usize;
         if self.flows.len() <= index {
@@ -112,14 +96,16 @@ impl Meter {
         &mut self.flows[index]
     }
 
-    pub(crate) fn record(&mut self, delay: Duration) {
-        self.delays.record(delay);
-        self.recent.record(delay);
+    /// Counts a frame of `bytes` bytes that got the link.
+    pub(crate) fn sent(&mut self, kind: PacketKind, bytes: u64, delay: Duration, marked: bool) {
+        self.phases.kinds().sent(kind, bytes, delay, marked);
+        self.recent.record(kind, delay);
     }
 }
 
 /// A direction at some time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaySample {
     /// Bytes handed to the device at the other end, since the start.
     pub delivered_bytes: u64,
@@ -132,4 +118,6 @@ pub struct WaySample {
     /// From arrival to the end of transmission since the last sample, seconds: p50 and p99. None
     /// without frames.
     pub delay: Option<[f64; 2]>,
+    /// Delays of each kind since the last sample.
+    pub kinds: KindSamples,
 }

@@ -11,6 +11,7 @@ use roundelay_metrics::Delays;
 
 use crate::books::LostOutside;
 use crate::bottleneck::Bottleneck;
+use crate::phases::{PhaseBooks, PhaseMetrics};
 use crate::request::Request;
 use crate::settings::Way;
 
@@ -201,10 +202,24 @@ impl MetricsPage<'_> {
         );
         // Writing to a String cannot fail.
         _ = writeln!(page, "roundelay_uptime_seconds {}", self.seconds);
-        head(&mut page, ("info", "gauge", "The queue, as written."));
+        let mut phases = Vec::new();
         for way in Way::BOTH {
-            let queue = quoted(self.bottleneck.queue(way));
-            _ = writeln!(page, "roundelay_info{{way=\"{way}\",queue=\"{queue}\"}} 1");
+            for phase in self.bottleneck.phase_metrics(way) {
+                phases.push((way, phase));
+            }
+        }
+        info(&mut page, &phases);
+        for (metric, value) in BY_PHASE {
+            head(&mut page, metric);
+            for (way, phase) in &phases {
+                let label = &phase.label;
+                let value = value(&phase.books);
+                _ = writeln!(
+                    page,
+                    "roundelay_{}{{way=\"{way}\",phase=\"{label}\"}} {value}",
+                    metric.0
+                );
+            }
         }
         for (metric, value) in PLAIN {
             head(&mut page, metric);
@@ -213,30 +228,50 @@ impl MetricsPage<'_> {
                 _ = writeln!(page, "roundelay_{}{{way=\"{way}\"}} {value}", metric.0);
             }
         }
-        self.drops(&mut page);
-        let delays = |way: Way| self.bottleneck.delays(way);
+        drops(&mut page, &phases);
+        let mut delays = Vec::new();
+        for (way, phase) in &phases {
+            let labels = format!("way=\"{way}\",phase=\"{}\"", phase.label);
+            delays.push((labels, &phase.delays));
+        }
+        let mut lateness = Vec::new();
+        for way in Way::BOTH {
+            lateness.push((format!("way=\"{way}\""), self.lateness[way.index()]));
+        }
         let help = "From arrival at the queue to the end of transmission.";
-        summary(&mut page, "delay_seconds", help, delays);
-        let lateness = |way: Way| self.lateness[way.index()];
+        summary(&mut page, "delay_seconds", help, &delays);
         let help = "How late packets left, beyond the time at which they were due.";
-        summary(&mut page, "late_seconds", help, lateness);
+        summary(&mut page, "late_seconds", help, &lateness);
         page
     }
+}
 
-    fn drops(&self, page: &mut String) {
-        head(
-            page,
-            ("drops_total", "counter", "Packets dropped by the queue."),
-        );
-        for way in Way::BOTH {
-            let dropped = self.bottleneck.books(way).dropped;
-            for (reason, count) in DropReason::ALL.iter().zip(dropped) {
-                let reason = reason.name();
-                _ = writeln!(
-                    page,
-                    "roundelay_drops_total{{way=\"{way}\",reason=\"{reason}\"}} {count}"
-                );
-            }
+/// What the packets of each phase met.
+fn info(page: &mut String, phases: &[(Way, PhaseMetrics)]) {
+    let help = "What the packets of a phase met: the link, and the queue as written.";
+    head(page, ("info", "gauge", help));
+    for (way, phase) in phases {
+        let mut labels = format!("way=\"{way}\",phase=\"{}\"", phase.label);
+        if let Some(conditions) = &phase.conditions {
+            let queue = quoted(&conditions.queue);
+            let link = quoted(conditions.link().trim_end_matches(','));
+            labels += &format!(",queue=\"{queue}\",link=\"{link}\"");
+        }
+        _ = writeln!(page, "roundelay_info{{{labels}}} 1");
+    }
+}
+
+fn drops(page: &mut String, phases: &[(Way, PhaseMetrics)]) {
+    let help = "Packets dropped by the queue.";
+    head(page, ("drops_total", "counter", help));
+    for (way, phase) in phases {
+        for (reason, count) in DropReason::ALL.iter().zip(phase.books.dropped) {
+            let labels = format!("way=\"{way}\",phase=\"{}\"", phase.label);
+            let reason = reason.name();
+            _ = writeln!(
+                page,
+                "roundelay_drops_total{{{labels},reason=\"{reason}\"}} {count}"
+            );
         }
     }
 }
@@ -244,33 +279,41 @@ impl MetricsPage<'_> {
 /// Reads a number.
 type Value = fn(&MetricsPage<'_>, Way) -> u64;
 
-const PLAIN: [(Plain, Value); 11] = [
-    (
-        ("packets_total", "counter", "Packets sent by the link."),
-        |page, way| page.bottleneck.books(way).sent,
-    ),
-    (
-        ("bytes_total", "counter", "Bytes sent by the link."),
-        |page, way| page.bottleneck.books(way).sent_bytes,
-    ),
-    (
-        ("ecn_mark_total", "counter", "Packets marked by the queue."),
-        |page, way| page.bottleneck.books(way).marked,
-    ),
-    (("qlen", "gauge", "Packets in the queue."), |page, way| {
-        page.bottleneck.backlog(way).packets
-    }),
-    (("backlog", "gauge", "Bytes in the queue."), |page, way| {
-        page.bottleneck.backlog(way).bytes
-    }),
+/// Reads a phase's number.
+type PhaseValue = fn(&PhaseBooks) -> u64;
+
+/// Figures that belong to a phase.
+const BY_PHASE: [(Plain, PhaseValue); 4] = [
     (
         (
             "arrived_packets_total",
             "counter",
             "Packets that came to the queue.",
         ),
-        |page, way| page.bottleneck.books(way).arrived,
+        |books| books.arrived,
     ),
+    (
+        ("packets_total", "counter", "Packets sent by the link."),
+        |books| books.sent,
+    ),
+    (
+        ("bytes_total", "counter", "Bytes sent by the link."),
+        |books| books.sent_bytes,
+    ),
+    (
+        ("ecn_mark_total", "counter", "Packets marked by the queue."),
+        |books| books.marked,
+    ),
+];
+
+/// Figures of the present, and those on which the queue has no influence.
+const PLAIN: [(Plain, Value); 7] = [
+    (("qlen", "gauge", "Packets in the queue."), |page, way| {
+        page.bottleneck.backlog(way).packets
+    }),
+    (("backlog", "gauge", "Bytes in the queue."), |page, way| {
+        page.bottleneck.backlog(way).bytes
+    }),
     (
         (
             "delivered_packets_total",
@@ -320,27 +363,26 @@ fn head(page: &mut String, (name, kind, help): Plain) {
     );
 }
 
-/// Writes quantiles, sum and count.
-fn summary<'a>(page: &mut String, name: &str, help: &str, of: impl Fn(Way) -> &'a Delays) {
+/// Writes quantiles, sum and count of delays, each with its labels.
+fn summary(page: &mut String, name: &str, help: &str, all: &[(String, &Delays)]) {
     _ = writeln!(
         page,
         "# HELP roundelay_{name} {help}\n# TYPE roundelay_{name} summary"
     );
-    for way in Way::BOTH {
-        let delays = of(way);
+    for (labels, delays) in all {
         for q in [0.5, 0.99, 0.999] {
             if let Some(value) = delays.quantile(q) {
                 let value = value.as_secs_f64();
                 _ = writeln!(
                     page,
-                    "roundelay_{name}{{way=\"{way}\",quantile=\"{q}\"}} {value}"
+                    "roundelay_{name}{{{labels},quantile=\"{q}\"}} {value}"
                 );
             }
         }
         let sum = delays.sum().as_secs_f64();
         let count = delays.count();
-        _ = writeln!(page, "roundelay_{name}_sum{{way=\"{way}\"}} {sum}");
-        _ = writeln!(page, "roundelay_{name}_count{{way=\"{way}\"}} {count}");
+        _ = writeln!(page, "roundelay_{name}_sum{{{labels}}} {sum}");
+        _ = writeln!(page, "roundelay_{name}_count{{{labels}}} {count}");
     }
 }
 

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roundelay::Instant;
-use roundelay_metrics::Delays;
 use roundelay_trace::FeedError;
 
 use crate::bottleneck::Bottleneck;
 use crate::journal::{Fate, Journal, NoJournal};
+use crate::phases::PhaseFigures;
 use crate::record::{End, Line};
 use crate::recording::{Entry, RecordError, Recording};
 use crate::settings::{Change, Way};
@@ -52,8 +52,8 @@ pub struct ReplayedWay {
     pub dropped: u64,
     /// Frames lost on the wire in the replay.
     pub lost: u64,
-    /// Times from arrival to the end of transmission.
-    pub delays: Delays,
+    /// The parts of the run with the same queue, rate and weights, each with its figures.
+    pub phases: Vec<PhaseFigures>,
 }
 
 impl ReplayedWay {
@@ -105,23 +105,16 @@ struct Course {
     result: ReplayedWay,
     recorded: VecDeque<Line>,
     replayed: VecDeque<Line>,
-    /// When frames arrived. The index is the frame's number.
-    arrivals: Vec<Instant>,
 }
 
 impl Course {
     fn count(&mut self, line: Line) {
         let result = &mut self.result;
         match line.fate {
-            Fate::Sent {
-                end, marked, lost, ..
-            } => {
+            Fate::Sent { marked, lost, .. } => {
                 result.sent += 1;
                 result.marked += u64::from(marked);
                 result.lost += u64::from(lost);
-                if let Some(arrival) = self.arrivals.get(line.number as usize) {
-                    result.delays.record(end.since(*arrival));
-                }
             }
             Fate::Dropped { .. } => result.dropped += 1,
         }
@@ -201,7 +194,6 @@ pub(crate) fn replay_with(
             } => {
                 let course = of(way, &mut courses);
                 course.result.arrived += 1;
-                course.arrivals.push(at);
                 arrive(&mut bottleneck, way, at, &frame, len).map_err(&wrong)?;
             }
             Entry::Change { way, at, change } => {
@@ -233,6 +225,10 @@ pub(crate) fn replay_with(
         for course in &mut courses {
             course.compare();
         }
+    }
+    for way in Way::BOTH {
+        let until = bottleneck.decided(way);
+        of(way, &mut courses).result.phases = bottleneck.phases(way, until);
     }
     let cut = end.is_none();
     let ways = courses.map(|mut course| {

@@ -1,53 +1,15 @@
-//! What a report shows about a bottleneck: its figures over time, and its largest flows.
+//! What a report shows about a bottleneck over time.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::Bottleneck;
+use crate::kinds::KindSample;
 use crate::meter::WaySample;
 use crate::settings::Way;
 
-/// A flow in the report of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct FlowFigures {
-    /// The flow: addresses and ports, or what else defines it.
-    pub flow: String,
-    /// Packets that got the link.
-    pub packets: u64,
-    /// Their bytes, as frames.
-    pub bytes: u64,
-    /// Packets dropped by the queue.
-    pub dropped: u64,
-    /// Packets that got CE here.
-    pub marked: u64,
-    /// Mean time from arrival to the end of transmission, seconds. None without packets.
-    pub mean_delay: Option<f64>,
-}
-
-/// How many flows of a direction a report shows.
-const REPORTED: usize = 20;
-
-/// The flows in a direction that have sent most.
-pub(crate) fn largest_flows(bottleneck: &Bottleneck, way: Way) -> Vec<FlowFigures> {
-    let books = bottleneck.flow_books(way);
-    let mut all: Vec<_> = bottleneck.flows(way).iter().zip(books).collect();
-    all.sort_by_key(|(_, books)| std::cmp::Reverse(books.bytes));
-    let mut largest = Vec::new();
-    for (flow, books) in all.into_iter().take(REPORTED) {
-        largest.push(FlowFigures {
-            flow: flow.to_string(),
-            packets: books.packets,
-            bytes: books.bytes,
-            dropped: books.dropped,
-            marked: books.marked,
-            mean_delay: books.mean_delay(),
-        });
-    }
-    largest
-}
-
 /// Both directions at some time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Seconds since the start.
     pub seconds: f64,
@@ -101,6 +63,9 @@ impl Samples {
             let mut both = *second;
             for (way, before) in both.ways.iter_mut().zip(first.ways) {
                 way.delay = worse(way.delay, before.delay);
+                for (kind, before) in way.kinds.iter_mut().zip(before.kinds) {
+                    *kind = together(*kind, before);
+                }
             }
             half.push(both);
         }
@@ -111,6 +76,17 @@ impl Samples {
     /// The samples.
     pub fn all(&self) -> &[Sample] {
         &self.all
+    }
+}
+
+/// The mean of both means, and the larger p99.
+fn together(one: Option<KindSample>, other: Option<KindSample>) -> Option<KindSample> {
+    match [one, other] {
+        [Some(one), Some(other)] => Some(KindSample {
+            mean: f64::midpoint(one.mean, other.mean),
+            p99: one.p99.max(other.p99),
+        }),
+        _ => one.or(other),
     }
 }
 

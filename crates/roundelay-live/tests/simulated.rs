@@ -150,7 +150,8 @@ fn simulated(run: &Run, queue: &str, settings: &Settings) -> BTreeMap<u64, Fate>
         link.loss = Billionths(own.loss);
         if let Some((name, text)) = &own.trace {
             let trace = LinkTrace::parse(name, text).expect("a trace");
-            link.set_trace(Some(trace), link.layer);
+            let layer = link.layer;
+            link.set_trace(Some(trace), layer);
         }
         network.add_link(link).expect("both ends are there");
     }

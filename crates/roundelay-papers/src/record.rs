@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::hash;
@@ -17,7 +16,8 @@ use crate::plan::{Plan, Setting, Variation};
 use crate::runner::{Ran, Versions, names_of_disciplines};
 
 /// Results of a plan's run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Hash of the run's plan, see [`identity`].
     pub plan: String,
@@ -49,7 +49,8 @@ pub struct Record {
 }
 
 /// Versions of the code that runs rest on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Code {
     /// Version of the simulated behaviours: disciplines, sources, the simulator and the figures of
     /// plans. None if nothing is simulated, or in records from before versions.
@@ -80,7 +81,8 @@ impl Code {
 pub type Seeds = Vec<Option<f64>>;
 
 /// The figures of one variation used by the plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// Name of the variation; empty for the plan as it stands.
     pub name: String,

@@ -12,7 +12,6 @@ use crate::plan::Plan;
 use crate::record::Record;
 use crate::summary::Summaries;
 use roundelay_report::{Printed, aligned};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The list of papers and items with their recorded verdicts. Items without a record have the
@@ -60,7 +59,8 @@ fn expected(plan: &Plan) -> String {
 }
 
 /// Results of several items, for JSON.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// The items, in the order of their papers.
     pub items: Vec<ItemReport>,
@@ -72,7 +72,8 @@ impl Printed for Report {
 
 /// Results of one item: claims with verdicts and findings, published and own values, and the
 /// record.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ItemReport {
     /// Name of the paper on the command line.
     paper: String,
@@ -88,11 +89,14 @@ pub struct ItemReport {
 }
 
 /// A claim and its verdict.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ClaimReport {
+    /// The claim, a sentence.
     claim: String,
     /// Whether the claim is ours, and not the paper's.
     ours: bool,
+    /// Whether it holds.
     verdict: &'static str,
     /// The verdict that the plan expects of the full setting.
     expected: &'static str,
@@ -103,11 +107,16 @@ struct ClaimReport {
 }
 
 /// A published value beside ours, as texts with their units.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Compared {
+    /// What was measured.
     figure: String,
+    /// The paper's value.
     published: String,
+    /// Our value.
     ours: String,
+    /// Ours by the published one.
     ratio: String,
 }
 

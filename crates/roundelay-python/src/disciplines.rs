@@ -30,7 +30,7 @@ fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound
         });
     }
     let mut parameters = Vec::new();
-    for parameter in &info.parameters {
+    for parameter in &discipline.parameters() {
         parameters.push(parameter_of(py, parameter)?);
     }
     let Limit { packets, bytes } = info.default_limit;

@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use crate::packet::{Drop, Packet};
     #[pymodule_export]
-    use crate::results::{Outcome, bounds, compare, replay, simulate};
+    use crate::results::{Outcome, bounds, compare, plot, replay, simulate, simulate_queues};
     #[pymodule_export]
     use crate::sweeps::{Classes, Session, Swept, sweep, sweep_task};
     #[pymodule_export]
@@ -103,7 +103,7 @@ mod _native {
 
     /// The JSON Schema for scenarios.
     #[pyfunction]
-    fn schema() -> String {
+    fn schema() -> &'static str {
         call::schema()
     }
 

@@ -9,7 +9,7 @@ use roundelay::Purpose;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times, custom};
 use roundelay::{
     Backlog, ConfigError, Control, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle,
-    Instant, Limit, Packet as Inner, Rate, Scheduler,
+    Instant, Limit, Packet as Inner, Rate, Refusal, Refused, Scheduler,
 };
 use roundelay_cli::Failure;
 use roundelay_cli::call;
@@ -413,10 +413,10 @@ fn is_refusal(result: &Bound<'_, PyAny>) -> bool {
 }
 
 impl Scheduler<Handle, Departure> for PythonScheduler {
-    fn enqueue(&mut self, now: Instant, packet: Inner<Handle>) -> Result<(), Inner<Handle>> {
+    fn enqueue(&mut self, now: Instant, packet: Inner<Handle>) -> Result<(), Refused<Handle>> {
         self.now = now;
         let Some(methods) = self.methods() else {
-            return Err(packet);
+            return Err(packet.refused(Refusal::Other));
         };
         if methods.evict.is_none() && self.exceeds(packet.len) {
             self.held = Some((packet.payload, packet.len));
@@ -442,7 +442,7 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             }
         });
         let Some(shown) = accepted else {
-            return Err(packet);
+            return Err(packet.refused(Refusal::Other));
         };
         self.waiting[index] = Some((shown, self.calls));
         self.add(packet.len);

@@ -8,7 +8,7 @@ use pyo3::types::PyType;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay_cli::call::{self, CustomControl, Host, Text};
 use roundelay_report::{
-    COMPARED, Document, Replayed, SIMULATED, TableOf, TableStyle, document, json,
+    COMPARED, Document, Replayed, SIMULATED, SideBySide, TableOf, TableStyle, document, json,
 };
 
 use crate::arguments::whole;
@@ -64,6 +64,8 @@ enum Form {
     Compared(Box<call::Compared>),
     Ran(Box<call::Ran>),
     Replayed(Box<Replayed>),
+    Queues(Box<SideBySide>),
+    Drawn(Box<call::Drawn>),
     Kept(Box<Kept>),
 }
 
@@ -105,6 +107,8 @@ impl Form {
             Self::Compared(compared) => compared.json(),
             Self::Ran(ran) => json(&ran.simulated),
             Self::Replayed(replayed) => json(&**replayed),
+            Self::Queues(queues) => json(&**queues),
+            Self::Drawn(drawn) => json(&drawn.plotted),
             Self::Kept(kept) => kept.json.clone(),
         }
     }
@@ -114,6 +118,8 @@ impl Form {
             Self::Compared(compared) => compared.html(),
             Self::Ran(ran) => ran.html(),
             Self::Replayed(replayed) => replayed.html(),
+            Self::Queues(queues) => queues.html(),
+            Self::Drawn(drawn) => drawn.plotted.html(&drawn.figures),
             Self::Kept(kept) => kept.html.clone(),
         }
     }
@@ -123,6 +129,8 @@ impl Form {
             Self::Compared(compared) => document(&compared.advised),
             Self::Ran(ran) => ran.simulated.document(),
             Self::Replayed(replayed) => replayed.document(),
+            Self::Queues(queues) => queues.document(),
+            Self::Drawn(drawn) => drawn.plotted.document(),
             Self::Kept(kept) => kept.document.clone(),
         }
     }
@@ -131,7 +139,7 @@ impl Form {
         match self {
             Self::Compared(compared) => compared.metadata.clone(),
             Self::Ran(ran) => ran.metadata.clone(),
-            Self::Replayed(_) => Metadata::new(),
+            Self::Replayed(_) | Self::Queues(_) | Self::Drawn(_) => Metadata::new(),
             Self::Kept(kept) => kept.metadata.clone(),
         }
     }
@@ -140,7 +148,7 @@ impl Form {
         match self {
             Self::Compared(_) => COMPARED.map(|table| table.name).into(),
             Self::Ran(_) => SIMULATED.map(|table| table.name).into(),
-            Self::Replayed(_) => Vec::new(),
+            Self::Replayed(_) | Self::Queues(_) | Self::Drawn(_) => Vec::new(),
             Self::Kept(kept) => kept.tables.iter().map(|(name, _)| name.as_str()).collect(),
         }
     }
@@ -155,7 +163,7 @@ impl Form {
                 &compared.metadata,
             ),
             Self::Ran(ran) => rows(py, &SIMULATED, &ran.simulated, name, &ran.metadata),
-            Self::Replayed(_) => Err(no_table(name)),
+            Self::Replayed(_) | Self::Queues(_) | Self::Drawn(_) => Err(no_table(name)),
             Self::Kept(kept) => {
                 for (known, table) in &kept.tables {
                     if known == name {
@@ -291,11 +299,62 @@ pub(crate) fn simulate(
     let own = disciplines_of(&own, &fault);
     let host = Host {
         controls: controls_of(controls, &fault),
+        draws: true,
         ..host(&fault, given)
     };
     let report = Report::new(&host.gauge, progress);
     let ran = work::run(py, &fault, &report, || call::simulate(words, &host, &own))?;
     Ok(Outcome(Form::Ran(Box::new(ran))))
+}
+
+/// `roundelay simulate` with these words, which name several queues, or with one beside those that
+/// the scenario has.
+///
+/// # Errors
+/// The command's failure, or the exception of a scheduler or a congestion control.
+#[pyfunction]
+#[pyo3(signature = (words, given, own, controls, pair, progress = None))]
+pub(crate) fn simulate_queues(
+    py: Python<'_>,
+    words: Vec<OsString>,
+    given: Given,
+    own: Vec<NumberedOwn<'_>>,
+    controls: Vec<Chosen<'_>>,
+    pair: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
+    let fault = Fault::default();
+    let own = disciplines_of(&own, &fault);
+    let host = Host {
+        controls: controls_of(controls, &fault),
+        draws: true,
+        is_paired: pair,
+        ..host(&fault, given)
+    };
+    let report = Report::new(&host.gauge, progress);
+    let queues = work::run(py, &fault, &report, || {
+        call::simulate_queues(words, &host, &own)
+    })?;
+    Ok(Outcome(Form::Queues(Box::new(queues))))
+}
+
+/// `roundelay plot` for results as JSON, each with its label.
+///
+/// # Errors
+/// The command's failure.
+#[pyfunction]
+#[pyo3(signature = (results, figure, kinds))]
+pub(crate) fn plot(
+    py: Python<'_>,
+    results: Vec<(String, String)>,
+    figure: Option<String>,
+    kinds: Vec<String>,
+) -> PyResult<Outcome> {
+    let fault = Fault::default();
+    let drawn = work::run(py, &fault, &Report::default(), || {
+        call::plot(results, figure.as_deref(), &kinds)
+    })?;
+    Ok(Outcome(Form::Drawn(Box::new(drawn))))
 }
 
 /// `roundelay replay` with these words. `given` is a scenario as text, in place of the file `-`, and

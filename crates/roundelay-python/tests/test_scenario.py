@@ -19,7 +19,7 @@ EXAMPLES = sorted((ROOT / "examples/scenarios").glob("*.toml"))
 
 
 def test_the_dataclasses_are_those_of_the_schema():
-    assert _native.schema() == (ROOT / "docs/simulator/scenario.schema.json").read_text()
+    assert _native.schema() == (ROOT / "crates/roundelay-sim/src/scenario/schema.json").read_text()
     generator = ROOT / "crates/roundelay-python/generate.py"
     text = subprocess.run([sys.executable, generator, "--print"], capture_output=True, text=True, check=True).stdout
     assert text == Path(scenario.__file__).read_text(), "run crates/roundelay-python/generate.py"

@@ -151,6 +151,45 @@ def test_executors_give_the_same_bytes(tmp_path, expected, kind):
     assert files(tmp_path / "d") == expected and result.done == 160
 
 
+def test_a_killed_worker_of_a_pool_loses_no_run(tmp_path, expected):
+    """Regression: a bare BrokenProcessPool."""
+    import os
+    import signal
+
+    seen = []
+
+    def kill(done, total):
+        seen.append(done)
+        if len(seen) == 5:
+            os.kill(next(iter(executor._processes)), signal.SIGKILL)
+
+    with ProcessPoolExecutor(2) as executor:
+        result = rd.sweep(SCENARIO, OVER, seeds=40, executor=executor, out=tmp_path / "d", progress=kill)
+    assert (result.done, result.failed) == (160, [])
+    assert files(tmp_path / "d") == expected
+
+
+def test_an_executor_that_breaks_says_how_to_resume(tmp_path):
+    from concurrent.futures import BrokenExecutor, Executor, Future
+
+    class Breaks(Executor):
+        calls = 0
+
+        def submit(self, fn, /, *args, **kwargs):
+            self.calls += 1
+            future = Future()
+            if self.calls > 2:
+                future.set_exception(BrokenExecutor("a worker died"))
+            else:
+                future.set_result(fn(*args, **kwargs))
+            return future
+
+    with pytest.raises(rd.RunError, match="the Breaks is broken, .* the same call with another executor resumes"):
+        rd.sweep(SCENARIO, OVER, seeds=4, executor=Breaks(), out=tmp_path / "d")
+    again = rd.sweep(SCENARIO, OVER, seeds=4, out=tmp_path / "d")
+    assert (again.cached, again.done) == (8, 8)
+
+
 TCP = """
 duration = "1s"
 [topology]

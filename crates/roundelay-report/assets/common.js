@@ -345,6 +345,19 @@ const Roundelay = (() => {
     addEventListener("afterprint", fit);
   };
 
+  // A box that scrolls ends between two rows, so that it cuts no text.
+  const endBetweenRows = () => document.querySelectorAll(".high").forEach((box) => {
+    box.style.maxHeight = "";
+    const most = box.clientHeight;
+    if (box.scrollHeight <= most) return;
+    const top = box.getBoundingClientRect().top - box.scrollTop;
+    const ends = [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().bottom - top);
+    const last = Math.max(...ends.filter((end) => end <= most));
+    if (last > 0) box.style.maxHeight = `${Math.ceil(last) + box.offsetHeight - box.clientHeight}px`;
+  });
+  endBetweenRows();
+  addEventListener("resize", endBetweenRows);
+
   // ---- Print ------------------------------------------------------------------------------------
 
   // Pixels across a sheet of A4 or letter. The style stretches what is drawn for it to the sheet that there is.
@@ -363,11 +376,19 @@ const Roundelay = (() => {
     table.style.zoom = Math.min(1, table.parentElement.clientWidth / table.scrollWidth);
   });
   const growTables = () => tables().forEach((table) => { table.style.zoom = ""; });
+  // Paper cannot be opened: what readers may open is printed.
+  const closed = () => document.querySelectorAll("details:not([open])");
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...closed()];
+    opened.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => opened.forEach((part) => { part.open = false; }));
   addEventListener("beforeprint", () => onPaper(shrinkTables));
   addEventListener("afterprint", growTables);
 
   return {
-    byId, element, swatch, colorName, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, reference, intervals, draw, shares, fillLegend,
+    byId, element, swatch, colorName, resolved, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, reference, intervals, draw, shares, fillLegend,
     makeSortable, followTheme, followWidth,
   };
 })();

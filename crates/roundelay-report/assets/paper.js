@@ -1,7 +1,7 @@
 "use strict";
 // Charts of one item, of a paper or of a run: published and measured curves.
 (() => {
-  const { byId, axis, logarithmicAxis, tooltip, intervals, draw, few, fillLegend, followTheme, followWidth } = Roundelay;
+  const { byId, axis, logarithmicAxis, tooltip, intervals, draw, few, resolved, fillLegend, followTheme, followWidth } = Roundelay;
   const specs = JSON.parse(byId("data").textContent);
   // Panels have one legend, and one list of lines.
   const arePanels = specs.length > 1 && specs.every(({ panel }) => panel);
@@ -47,16 +47,46 @@
     return { range: [isPositive ? Math.max(0, low - room) : low - room, high + room] };
   };
 
+  // A dotted line where something changes, with its name at the side that has more room.
+  const changesAt = (changes) => ({
+    hooks: {
+      draw: (chart) => {
+        const { ctx, bbox } = chart;
+        ctx.save();
+        ctx.strokeStyle = ctx.fillStyle = resolved("--text");
+        ctx.lineWidth = uPlot.pxRatio;
+        ctx.setLineDash([uPlot.pxRatio, 3 * uPlot.pxRatio]);
+        ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
+        ctx.textBaseline = "top";
+        ctx.textAlign = "left";
+        changes.forEach(({ x, name }, place) => {
+          const at = Math.round(chart.valToPos(x, "x", true)) + 0.5;
+          if (at < bbox.left || at > bbox.left + bbox.width) return;
+          ctx.beginPath();
+          ctx.moveTo(at, bbox.top);
+          ctx.lineTo(at, bbox.top + bbox.height);
+          ctx.stroke();
+          const room = 5 * uPlot.pxRatio;
+          const wide = ctx.measureText(name).width;
+          const beside = at > bbox.left + bbox.width / 2 ? at - room - wide : at + room;
+          const last = Math.max(bbox.left + room, bbox.left + bbox.width - wide);
+          ctx.fillText(name, Math.min(Math.max(beside, bbox.left + room), last), bbox.top + (2 + 15 * (place % 3)) * uPlot.pxRatio);
+        });
+        ctx.restore();
+      },
+    },
+  });
+
   const show = (chart, place) => {
-    const { x, y, xs, curves, lines, title, panel, ends } = chart;
+    const { x, y, xs, curves, lines, title, panel, ends, changes = [] } = chart;
     const value = (_, line, index) => curves[line].values[index];
     const at = (position) => (x.names.length > 0 ? x.names[position] : `${x.label}: ${few(position)}`);
     return draw(`chart${place}`, title, {
-      height: panel || x.names.length > 0 ? 240 : 380,
+      height: panel || x.names.length > 0 ? 240 : specs.length > 1 ? 280 : 380,
       nothing: "No points.",
       scales: { x: { time: false, ...across(x) }, y: upright(y, curves, ends, x.names) },
       axes: [side(x, xs), side(y, curves.flatMap(({ values }) => values.filter((number) => number !== null)), { size: 72 })],
-      plugins: [tooltip(lines, at, value, few), intervals(curves.map(({ halves }) => halves))],
+      plugins: [tooltip(lines, at, value, few), intervals(curves.map(({ halves }) => halves)), changesAt(changes)],
     }, [xs, ...curves.map((curve) => curve.values)], lines.map((line, place) => ({ ...line, dots: curves[place].dots, marks: xs.length <= MARKED })));
   };
 

@@ -1,7 +1,5 @@
 //! A comparison with advice in sentences: what the table, the page and the JSON show.
 
-use std::borrow::Cow;
-
 use roundelay_advice::advise;
 use roundelay_trace::arguments::shell_word;
 use roundelay_trace::reaction::Reaction;
@@ -9,10 +7,10 @@ use roundelay_trace::{
     CaptureSummary, Comparison, DisciplineResult, FlowSummary, HostsSummary, KindOutcome, Options,
     Outcome,
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::json::Printed;
+use crate::plotted::DelayCurves;
 use crate::recommendation::Recommendation;
 use crate::sentences;
 use crate::spread::Intervals;
@@ -52,19 +50,23 @@ impl Advised {
 }
 
 /// A comparison as JSON, with notes and verdict where readers expect them.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Whole<'a> {
     /// Version of Roundelay.
     version: &'static str,
     capture: Capture<'a>,
+    /// The link's rate, bits per second.
     link_rate: u64,
     /// The smallest rate that shapes all packets, bits per second: the link's, or a shaper's.
     reference_rate: u64,
+    /// Seed of all hashes and random draws.
     seed: u64,
     flows: &'a [FlowSummary],
     /// The flows' hosts, where a discipline shares the link by host.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<&'a HostsSummary>,
+    /// Flows with curves, as indices into `flows`, largest first.
     charted: &'a [usize],
     disciplines: Vec<Discipline<'a>>,
     verdict: &'a Recommendation,
@@ -77,8 +79,10 @@ struct Whole<'a> {
 }
 
 /// The results with another seed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Seeded<'a> {
+    /// The other seed.
     seed: u64,
     /// The best discipline with this seed: an index. None if the verdict names none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,23 +92,35 @@ struct Seeded<'a> {
 }
 
 /// A discipline, where senders react with intervals over replicas.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Discipline<'a> {
     #[serde(flatten)]
     result: &'a DisciplineResult,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<Intervals>,
+    /// Delays of each kind of flows, to draw.
+    delays: Vec<DelayCurves>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Reacting<'a> {
+    /// Runs of each discipline.
     replicas: usize,
+    /// Congestion control of the senders whose own the capture does not show.
     control: &'static str,
+    /// The part of the bytes in TCP connections, which react.
     tcp: f64,
+    /// The part of the bytes in TCP connections that were captured in only one direction.
     half: f64,
+    /// The part of the bytes in QUIC, which would react but is sent as recorded.
     quic: f64,
+    /// The part of the bytes in everything else, which is sent as recorded.
     recorded: f64,
+    /// The part of the bytes in connections that wanted more than they got.
     endless: f64,
+    /// The part of the bytes in messages that the network limited.
     limited: f64,
     /// The part of the bytes in connections whose congestion control the capture shows.
     shown: f64,
@@ -116,19 +132,26 @@ struct Reacting<'a> {
 }
 
 /// One end of a range.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct End<'a> {
+    /// What no capture shows.
     parameter: &'a str,
+    /// Its value at this end.
     value: &'a str,
     /// The best discipline there: an index.
     best: usize,
+    /// Loss under the best discipline there: 0 to 1.
     loss: f64,
+    /// 99th percentile of the delay of light flows under the best discipline there, seconds.
     light_p99: Option<f64>,
 }
 
 /// A discipline in short.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Replayed<'a> {
+    /// The discipline with its parameters.
     spec: &'a str,
     total: &'a Outcome,
     kinds: &'a [KindOutcome],
@@ -175,10 +198,12 @@ impl<'a> Reacting<'a> {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Capture<'a> {
     #[serde(flatten)]
     summary: &'a CaptureSummary,
+    /// Sentences on oddities of the capture, and on what a replay cannot tell.
     notes: &'a [String],
 }
 
@@ -186,12 +211,13 @@ impl Printed for Advised {
     const SCHEMA: &'static str = "compare/1";
 }
 
-impl JsonSchema for Advised {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Advised {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         Whole::schema_name()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         Whole::json_schema(generator)
     }
 }
@@ -204,6 +230,7 @@ impl Serialize for Advised {
             disciplines.push(Discipline {
                 result,
                 intervals: Intervals::of(result),
+                delays: DelayCurves::of_kinds(result),
             });
         }
         let mut other_seeds = Vec::new();

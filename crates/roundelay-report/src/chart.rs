@@ -20,6 +20,8 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// Values of y that are accepted.
     pub band: Option<Band>,
+    /// Places across where something changes, each with a line from bottom to top.
+    pub changes: Vec<Mark>,
     /// Draws a lower chart, for a few points.
     pub is_low: bool,
     /// One of several charts with the same axes and curves. A page draws these small, side by side,
@@ -114,6 +116,15 @@ pub struct Band {
     pub from: Option<f64>,
     /// Upper bound. None: unbounded above.
     pub to: Option<f64>,
+}
+
+/// A place on the horizontal axis where something changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Where.
+    pub x: f64,
+    /// What changes, in a few words.
+    pub name: String,
 }
 
 impl Drawn {
@@ -352,6 +363,32 @@ mod tests {
         let whole = self::positions(&chart.svg());
         let ends = [positions[0].0, positions[positions.len() - 1].0];
         assert_eq!(ends, [whole[0].0, whole[whole.len() - 1].0]);
+    }
+
+    #[test]
+    fn a_change_is_a_line_with_its_name_inside_the_chart() {
+        let mut chart = chart(&[(0.0, 10.0), (8.0, 20.0)], false);
+        let change = |x, name: &str| Mark {
+            x,
+            name: name.to_owned(),
+        };
+        chart.changes = vec![change(4.0, "queue <drr>"), change(9.0, "outside")];
+        let svg = chart.svg();
+        assert!(svg.contains(">queue &lt;drr&gt;</text>"), "{svg}");
+        assert!(!svg.contains("outside"), "{svg}");
+        assert_eq!(svg.matches("stroke-dasharray=\"1 3\"").count(), 1, "{svg}");
+    }
+
+    #[test]
+    fn a_bar_does_not_end_below_zero_where_no_value_is_negative() {
+        let mut chart = chart(&[(1.0, 0.2), (2.0, 0.4)], false);
+        chart.y.scaling = Scaling::Linear;
+        let floor = chart.svg();
+        chart.curves[0].points[0].half_width = 0.2;
+        chart.curves[0].points[1].half_width = 0.0;
+        let bars = |svg: &str| svg.matches("stroke-opacity=\"0.4\"").count();
+        assert_eq!((bars(&floor), bars(&chart.svg())), (2, 1));
+        assert!(!floor.contains(">-0."), "the axis begins at zero: {floor}");
     }
 
     /// The legend explains hollow marks once.

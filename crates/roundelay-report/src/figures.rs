@@ -7,9 +7,7 @@ mod simulated;
 use roundelay_advice::{NEGLIGIBLE_SECONDS, NOTABLE, NOTABLE_LOSS, NOTICED, UNNOTICED_SECONDS};
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{Interval, student_95};
-use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
-use serde_json::Map;
 
 use crate::document::{Block, Section};
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -253,6 +251,26 @@ impl Difference {
         }
     }
 
+    /// From where on values differ, in words: `10% and 20.0 ms`.
+    pub(crate) fn in_words(self, unit: Unit) -> String {
+        let mut parts = Vec::new();
+        if self.factor > 1.0 {
+            parts.push(format!("{:.0}%", (self.factor - 1.0) * 100.0));
+        }
+        if self.above > 0.0 {
+            parts.push(match unit {
+                Unit::Part => format!("{:.0} percentage points", self.above * 100.0),
+                _ => unit.text(self.above),
+            });
+        }
+        let mut words = parts.join(" and ");
+        if self.floor > 0.0 {
+            let floor = unit.text(self.floor);
+            words += &format!(", or if both are below {floor}");
+        }
+        words
+    }
+
     pub(crate) fn is_between(self, one: f64, other: f64) -> bool {
         let less = one.min(other).max(self.floor);
         let more = one.max(other);
@@ -414,22 +432,6 @@ impl Serialize for Means {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|mean| (mean.label.name, mean.interval)))
     }
-}
-
-/// The schema of the means of these figures.
-pub(crate) fn schema<R: 'static>(
-    generator: &mut SchemaGenerator,
-    figures: impl IntoIterator<Item = &'static Figure<R>>,
-) -> Schema {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for Figure { label, .. } in figures {
-        let mut interval = generator.subschema_for::<Option<Interval>>();
-        interval.insert("description".to_owned(), label.about.into());
-        properties.insert(label.name.to_owned(), interval.to_value());
-        required.push(label.name);
-    }
-    json_schema!({ "type": "object", "properties": properties, "required": required })
 }
 
 /// Mean and interval over the replicas with the figure.

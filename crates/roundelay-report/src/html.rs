@@ -12,7 +12,7 @@ mod summary;
 
 pub(crate) use frame::escape;
 use frame::{Frame, fact, fill, notes};
-pub use paper::{ItemPage, item_html};
+pub use paper::{Folded, ItemPage, Picture, item_html};
 pub use simulation::{Page, simulation_html};
 
 use roundelay_trace::{Comparison, Kind};
@@ -45,7 +45,8 @@ pub fn html(advised: &Advised) -> String {
         "warning" => warning(verdict.reserve.as_ref(), "warning"),
         "answer" => escape(&headline),
         "figures" => figures(advised),
-        "reasons" => escape(&reasons.join(" ")),
+        "why" => escape(why(&reasons)),
+        "more" => more(&reasons),
         "commands" => commands(verdict),
         "other" => warning(verdict.other.as_ref(), "other"),
         "facts" => facts(comparison),
@@ -101,6 +102,33 @@ fn answer(verdict: &Recommendation) -> (String, Vec<String>) {
         return (format!("{what}."), reasons);
     }
     (first.clone(), reasons)
+}
+
+/// The sentence that says why: the first with a cause, or the first of all.
+fn why(reasons: &[String]) -> &str {
+    let mut sentences = Vec::new();
+    for reason in reasons {
+        sentences.push(reason.as_str());
+    }
+    let cause = sentences.iter().find(|text| text.contains("because"));
+    cause.or(sentences.first()).copied().unwrap_or_default()
+}
+
+/// The other sentences, which readers open.
+fn more(reasons: &[String]) -> String {
+    let why = why(reasons);
+    let mut text = String::new();
+    for reason in reasons {
+        if reason != why {
+            text += &format!("    <p>{}</p>\n", escape(reason));
+        }
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!(
+        "  <details class=\"more\"><summary>More about this answer</summary>\n{text}  </details>"
+    )
 }
 
 /// The first sentence, a question or not, and the others.

@@ -1,9 +1,6 @@
 //! JSON: all results, for scripts, with their schema's name and version.
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::text::steers;
 
@@ -11,7 +8,7 @@ use crate::text::steers;
 ///
 /// The version rises when a key goes, or when its meaning or type changes. New keys may come in any
 /// version of Roundelay.
-pub trait Printed: Serialize + JsonSchema {
+pub trait Printed: Serialize {
     /// The schema's name and version, as in `compare/1`. It is the first key of what is printed.
     const SCHEMA: &'static str;
 }
@@ -24,26 +21,30 @@ struct Named<'a, T> {
     results: &'a T,
 }
 
-const PLAIN: &str = "plain data with string keys always serialises";
+pub(crate) const PLAIN: &str = "plain data with string keys always serialises";
 
 /// Results as indented JSON with a newline at the end. Times are in seconds, rates in bits per
 /// second, sizes in bytes, unless a name ends in a unit. Unknown values are null.
 pub fn json<T: Printed>(results: &T) -> String {
     let schema = T::SCHEMA;
     let text = serde_json::to_string_pretty(&Named { schema, results });
-    calm(&text.expect(PLAIN)) + "\n"
+    calm(text.expect(PLAIN)) + "\n"
 }
 
 /// Results as one line of JSON, newline included.
 pub fn json_line<T: Printed>(results: &T) -> String {
     let schema = T::SCHEMA;
     let text = serde_json::to_string(&Named { schema, results });
-    calm(&text.expect(PLAIN)) + "\n"
+    calm(text.expect(PLAIN)) + "\n"
 }
 
 /// JSON with the same content, in which no character of a string controls a terminal or reverses the
 /// reading order. Serde escapes the first 32 alone.
-fn calm(json: &str) -> String {
+fn calm(json: String) -> String {
+    // Most results have nothing else, and may have megabytes of it.
+    if json.is_ascii() && !json.contains('\u{7f}') {
+        return json;
+    }
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
         if letter < '\u{7f}' || !steers(letter) {
@@ -57,38 +58,6 @@ fn calm(json: &str) -> String {
     text
 }
 
-/// The JSON Schema of what [`json()`] prints, as text.
-pub fn schema<T: Printed>() -> String {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut all = settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value();
-    all["$id"] = format!("urn:roundelay:{}", T::SCHEMA.replace('/', ":")).into();
-    all["title"] = T::SCHEMA.into();
-    // Where lines are of several kinds, the alternatives have the keys.
-    name(&mut all, T::SCHEMA);
-    serde_json::to_string_pretty(&all).expect(PLAIN) + "\n"
-}
-
-/// Adds the key with the schema's name to an object.
-fn name(object: &mut Value, name: &str) {
-    let key = json!({
-        "description": "Name and version of the schema of this output.",
-        "const": name,
-    });
-    object["type"] = "object".into();
-    if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert("schema".to_owned(), key);
-    } else {
-        object["properties"] = json!({ "schema": key });
-    }
-    match object.get_mut("required").and_then(Value::as_array_mut) {
-        Some(required) => required.insert(0, "schema".into()),
-        None => object["required"] = json!(["schema"]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,12 +65,14 @@ mod tests {
     #[test]
     fn texts_are_the_same_and_steer_no_terminal() {
         let name = "a\u{7f}\u{9b}31m\u{202e}\u{e0001} é 数 \u{1f3b5}";
-        let text = calm(&serde_json::to_string_pretty(&[name]).expect(PLAIN));
+        let text = calm(serde_json::to_string_pretty(&[name]).expect(PLAIN));
         assert_eq!(
             text,
             "[\n  \"a\\u007f\\u009b31m\\u202e\\udb40\\udc01 é 数 \u{1f3b5}\"\n]"
         );
         let read: Vec<String> = serde_json::from_str(&text).expect("JSON");
         assert_eq!(read, [name]);
+        assert_eq!(calm("[\"a\u{7f}\"]".to_owned()), "[\"a\\u007f\"]");
+        assert_eq!(calm("[\"plain\"]".to_owned()), "[\"plain\"]");
     }
 }

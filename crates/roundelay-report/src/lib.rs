@@ -27,6 +27,7 @@ mod chart;
 mod digest;
 mod document;
 mod error;
+mod evaluated;
 mod figures;
 mod file;
 mod grid;
@@ -39,9 +40,12 @@ mod no_parquet;
 mod objective;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod plotted;
 mod provenance;
 mod recommendation;
 mod replayed;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod sentences;
 mod side_by_side;
 mod simulation;
@@ -57,18 +61,19 @@ mod verified;
 
 pub use advised::Advised;
 pub use anonymous::Anonymiser;
-pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
+pub use chart::{Axis, Band, Chart, Curve, Drawn, Mark, Point, Scaling, panels};
 pub use digest::{Digest, sealed, unsealed};
 pub use document::Document;
 pub use error::ReportError;
+pub use evaluated::Evaluated;
 pub use figures::{Means, figure_text};
 pub use file::{
     PartialFile, abandon_files, open_to_append, refuse_special, replace_file, try_abandon_files,
     write_text,
 };
 pub use grid::{TableStyle, aligned};
-pub use html::{ItemPage, Page, html, item_html, simulation_html};
-pub use json::{Printed, json, json_line, schema};
+pub use html::{Folded, ItemPage, Page, Picture, html, item_html, simulation_html};
+pub use json::{Printed, json, json_line};
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::read_schedule;
 pub use objective::{
@@ -80,9 +85,12 @@ pub use parquet::{
     DECODER, Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets,
     read_schedule, write_measurements, write_replays, write_schedule,
 };
+pub use plotted::{DelayCurves, PlotFigure, Plotted, PlottedResult};
 pub use provenance::provenance;
 pub use recommendation::{Recommendation, Warning};
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
+#[cfg(feature = "schema")]
+pub use schema::schema;
 pub use sentences::doubts;
 pub use side_by_side::{SideBySide, UnderQueue, Verdict as GroupVerdict};
 pub use simulation::Simulated;

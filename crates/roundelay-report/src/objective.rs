@@ -7,7 +7,6 @@ mod sources;
 mod verdict;
 
 use roundelay_sim::scenario::{Figure, Interval};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use discipline::{DisciplineResult, ObjectiveRun};
@@ -30,7 +29,8 @@ use crate::units::{count, percent, signed_percent as signed, significant};
 const MANY_INCOMPLETE: f64 = 0.01;
 
 /// A scenario under several disciplines, with the same seeds.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObjectiveResult {
     /// Version of this program.
     pub version: &'static str,
@@ -69,7 +69,8 @@ pub struct ObjectiveResult {
 }
 
 /// CPU time of a packet, enqueued and dequeued.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// Packets in the queue during the measurement: the mean backlog of the busiest router queue
     /// under LSTF, rounded up.
@@ -84,7 +85,8 @@ pub struct Cost {
 }
 
 /// The cost of one discipline, medians over rounds.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DisciplineCost {
     /// Nanoseconds of CPU time a packet.
     pub nanos: f64,
@@ -328,6 +330,7 @@ impl ObjectiveResult {
             markdown: &document.markdown(),
             charts: &[self.chart()],
             version: self.version,
+            ..ItemPage::default()
         })
     }
 

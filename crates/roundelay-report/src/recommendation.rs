@@ -1,11 +1,11 @@
 //! The recommendation of a comparison, in sentences and commands.
 
 use roundelay_trace::Kind;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The recommendation.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recommendation {
     /// Index into [`Comparison::disciplines`](roundelay_trace::Comparison::disciplines); none if no
     /// discipline is chosen, because the packets are not one link's or shapers differ.
@@ -32,7 +32,8 @@ pub struct Recommendation {
 }
 
 /// Warning that several links share the replayed one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// What is wrong with the load.
     pub sentence: String,

@@ -4,7 +4,6 @@
 use roundelay::Duration;
 use roundelay_sim::replay::{Count, Counted, DelayRatios, Replay, Schedule};
 use roundelay_sim::scenario::{Interval, student_95};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point, Scaling};
@@ -17,7 +16,8 @@ use crate::text::clean;
 use crate::units::{count, fine_percent as share, percent, seconds};
 
 /// Schedules of one scenario, one per seed, and their replays.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replayed {
     /// Version of this program.
     pub version: &'static str,
@@ -40,7 +40,8 @@ pub struct Replayed {
 }
 
 /// A recorded schedule.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// The seed of the run.
     pub seed: u64,
@@ -82,7 +83,8 @@ impl Recorded {
 }
 
 /// Results of all schedules under one candidate.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CandidateResult {
     /// The candidate, as written by the user.
     pub with: String,
@@ -97,7 +99,8 @@ pub struct CandidateResult {
 }
 
 /// Means and 95% confidence intervals over replays; fractions of the compared packets.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     overdue: Option<Interval>,
     overdue_by_nanosecond: Option<Interval>,
@@ -132,7 +135,8 @@ fn mean(counts: &[&Count], of: fn(&Count) -> f64) -> Option<Interval> {
 }
 
 /// Results of one replay.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayResult {
     /// The seed of the recorded run.
     pub seed: u64,
@@ -448,6 +452,7 @@ impl Replayed {
             markdown: &document.markdown(),
             charts: &self.charts(),
             version: self.version,
+            ..ItemPage::default()
         })
     }
 
@@ -460,7 +465,7 @@ impl Replayed {
             let mut points = Vec::new();
             if let Some(ratios) = result.ratios() {
                 for [part, ratio] in &ratios.quantiles {
-                    points.push(point(part * 100.0, *ratio));
+                    points.push(point(part * 100.0, ratio.clamp(1.0 / FAR, FAR)));
                 }
             }
             ratios.push(curve(result, points));
@@ -484,7 +489,7 @@ impl Replayed {
             Chart {
                 title: "Queueing delay in the replay over that recorded".to_owned(),
                 x: axis("per cent of the packets", Scaling::Linear),
-                y: axis("ratio", Scaling::Logarithmic),
+                y: axis("ratio, cut at 0.01 and 100", Scaling::Logarithmic),
                 curves: ratios,
                 ..Chart::default()
             },
@@ -501,6 +506,10 @@ impl Replayed {
         ]
     }
 }
+
+/// Ratios beyond this one, or below its inverse, are drawn there: a replay that delays a packet which
+/// waited for a nanosecond is as many times as slow as one likes.
+const FAR: f64 = 100.0;
 
 fn point(x: f64, y: f64) -> Point {
     Point {

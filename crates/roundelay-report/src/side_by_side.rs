@@ -2,21 +2,22 @@
 //! differences from the first queue.
 
 use roundelay_sim::scenario::{GroupResult, Interval, student_95};
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chart::{Axis, Chart, Curve, Drawn, Point};
+use crate::chart::Chart;
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
-use crate::figures::{Figure, SOURCE, TRANSFER, Unit, interval_text, named};
+use crate::figures::{Figure, SOURCE, TRANSFER, interval_text, named};
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::json::Printed;
+use crate::plotted::{PlotFigure, Plotted, PlottedResult};
 use crate::simulation::Simulated;
 use crate::text::clean;
 use crate::units::{percent, signed_percent};
 
 /// Results of a scenario under several queues of its routers. All have the same seeds.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideBySide {
     /// Version of this program.
     pub version: &'static str,
@@ -29,7 +30,8 @@ pub struct SideBySide {
 }
 
 /// Results under a queue.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderQueue {
     /// The discipline, as written.
     pub queue: String,
@@ -38,7 +40,8 @@ pub struct UnderQueue {
 }
 
 /// How a group of sources fares under each queue.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The group.
     pub group: String,
@@ -51,8 +54,8 @@ pub struct Verdict {
     pub text: String,
 }
 
-/// Most groups with a chart.
-const MOST_CHARTS: usize = 6;
+/// Most groups with charts.
+const MOST_CHARTED: usize = 6;
 
 /// Where a larger fraction of a group's transfers does not become complete, the others' mean tells
 /// only of the fast ones. A smaller fraction is at work whenever a run ends.
@@ -419,60 +422,22 @@ impl SideBySide {
         vec![Block::Table(Grid::new(columns))]
     }
 
-    /// A chart for each group: what its senders wait for, under each queue.
+    /// The delays of each group's packets, under all queues in one chart.
     fn charts(&self) -> Vec<Chart> {
-        let mut charts = Vec::new();
-        for group in 0..self.groups().min(MOST_CHARTS) {
-            let criterion = self.criterion(group);
-            let mut means = Vec::new();
-            let mut longest = 0.0_f64;
-            for queue in 0..self.queues.len() {
-                let mean = self.mean(queue, group, criterion);
-                longest = longest.max(mean.map_or(0.0, |mean| mean.mean));
-                means.push(mean);
-            }
-            let (unit, per_unit) = match criterion.label.unit {
-                Unit::Seconds if longest >= 1.0 => ("s", 1.0),
-                Unit::Seconds => ("ms", 1e3),
-                _ => ("Mbit/s", 1e-6),
-            };
-            let mut names = Vec::new();
-            let mut points = Vec::new();
-            for (x, queue) in (0_u32..).zip(&self.queues) {
-                names.push(clean(&queue.queue));
-                if let Some(value) = means[x as usize] {
-                    points.push(Point {
-                        x: f64::from(x),
-                        y: value.mean * per_unit,
-                        half_width: value.half_width.unwrap_or(0.0) * per_unit,
-                    });
-                }
-            }
-            charts.push(Chart {
-                title: format!(
-                    "{}: {}",
-                    clean(&self.group(group).name),
-                    criterion.label.words()
-                ),
-                x: Axis {
-                    label: "queue of routers".to_owned(),
-                    names,
-                    ..Axis::default()
-                },
-                y: Axis {
-                    label: format!("{}, {unit}", criterion.label.words()),
-                    ..Axis::default()
-                },
-                curves: vec![Curve {
-                    name: "mean and 95% interval".to_owned(),
-                    points,
-                    drawn: Drawn::Dots,
-                }],
-                is_low: true,
-                ..Chart::default()
+        let mut results = Vec::new();
+        for queue in &self.queues {
+            let mut kinds = queue.simulated.curves.clone();
+            kinds.truncate(MOST_CHARTED.min(self.groups()));
+            results.push(PlottedResult {
+                label: clean(&queue.queue),
+                kinds,
             });
         }
-        charts
+        let plotted = Plotted {
+            version: self.version,
+            results,
+        };
+        plotted.charts(&PlotFigure::ALL)
     }
 
     /// One self-contained page.
@@ -496,6 +461,7 @@ impl SideBySide {
             markdown: &document.markdown(),
             charts: &self.charts(),
             version: self.version,
+            ..ItemPage::default()
         })
     }
 }

@@ -2,10 +2,9 @@
 
 use roundelay::DropReason;
 use roundelay_sim::scenario::{
-    ClassResult, Fates, FlowResult, GroupResult, LinkResult, Measures, Results, Scenario,
+    ClassResult, Curves, Fates, FlowResult, GroupResult, LinkResult, Measures, Results, Scenario,
 };
 use roundelay_sim::{LinkClass, NodeId};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
@@ -13,13 +12,15 @@ use crate::figures::{CLASS, SOURCE, TRANSFER, table};
 use crate::grid::{Column, Grid};
 use crate::json::Printed;
 use crate::lives;
+use crate::plotted::DelayCurves;
 use crate::summary::Summary;
 use crate::table::reasons_in_words;
 use crate::text::{clean, cut};
 use crate::units::{count, short_count, significant};
 
 /// A scenario and its replicas, one or more.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulated {
     /// Version of this program.
     pub version: &'static str,
@@ -45,6 +46,8 @@ pub struct Simulated {
     pub summary: Summary,
     /// Results of each replica.
     pub replicas: Vec<Results>,
+    /// Delays of each source in the first replica, to draw.
+    pub curves: Vec<DelayCurves>,
 }
 
 impl Printed for Simulated {
@@ -69,7 +72,17 @@ impl Simulated {
                 .collect(),
             summary: Summary::of(&replicas),
             replicas,
+            curves: Vec::new(),
         }
+    }
+
+    /// Adds the delays of the first replica's sources, to draw.
+    #[must_use]
+    pub fn with_curves(mut self, curves: &Curves) -> Self {
+        if let Some(first) = self.replicas.first() {
+            self.curves = DelayCurves::of_sources(first, curves);
+        }
+        self
     }
 
     /// The report: groups of sources, classes of links, disciplines and buffers of queues.

@@ -2,10 +2,9 @@
 
 use roundelay_sim::scenario::{Interval, student_95};
 use roundelay_trace::{Comparison, DisciplineResult, Kind};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::figures::{Figure, KIND, Label, Means, SERVICE, Unit, schema};
+use crate::figures::{Figure, KIND, Label, Means, SERVICE, Unit};
 
 /// A discipline's figure: the mean over replicas with its interval, or a replay's figure alone.
 /// None without the figure.
@@ -164,28 +163,25 @@ fn of_delays(one: f64, other: f64) -> f64 {
 }
 
 /// The intervals of a discipline's figures, for JSON.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Intervals {
     #[serde(flatten)]
-    #[schemars(schema_with = "of_service")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::schema::of_service")
+    )]
     service: Means,
     kinds: Vec<KindIntervals>,
 }
 
-fn of_service(generator: &mut SchemaGenerator) -> Schema {
-    schema(generator, SERVICE)
-}
-
-fn of_kind(generator: &mut SchemaGenerator) -> Schema {
-    schema(generator, KIND)
-}
-
 /// Those of the flows of a kind.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KindIntervals {
     kind: Kind,
     #[serde(flatten)]
-    #[schemars(schema_with = "of_kind")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::of_kind"))]
     means: Means,
 }
 

@@ -2,13 +2,13 @@
 //! class of links.
 
 use roundelay_sim::scenario::{RankResult, Results};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::figures::{CLASS, INDICES, LIVES, Means, SOURCE, TRANSFER, Worst, schema};
+use crate::figures::{CLASS, INDICES, LIVES, Means, SOURCE, TRANSFER, Worst};
 
 /// Means and confidence intervals.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// By group.
     pub groups: Vec<GroupSummary>,
@@ -16,51 +16,49 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
 }
 
-fn of_sources(generator: &mut SchemaGenerator) -> Schema {
-    schema(generator, SOURCE.iter().chain(TRANSFER))
-}
-
-fn of_indices(generator: &mut SchemaGenerator) -> Schema {
-    schema(generator, INDICES)
-}
-
-fn of_lives(generator: &mut SchemaGenerator) -> Schema {
-    schema(generator, LIVES)
-}
-
-fn of_classes(generator: &mut SchemaGenerator) -> Schema {
-    schema(generator, CLASS)
-}
-
 /// Summary of a group.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSummary {
+    /// Name of the group.
     pub(crate) name: String,
     #[serde(flatten)]
-    #[schemars(schema_with = "of_sources")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::schema::of_sources")
+    )]
     pub(crate) means: Means,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lives: Option<LivesSummary>,
     /// Of the worst flow; none if no flow of the group crossed a measured link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "of_indices")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::schema::of_indices")
+    )]
     pub(crate) indices: Option<Means>,
 }
 
 /// Summary of a class of links.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassSummary {
+    /// core, edge or host.
     pub(crate) class: &'static str,
     #[serde(flatten)]
-    #[schemars(schema_with = "of_classes")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::schema::of_classes")
+    )]
     pub(crate) means: Means,
 }
 
 /// Lifetime results of a group's flows.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LivesSummary {
     #[serde(flatten)]
-    #[schemars(schema_with = "of_lives")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::of_lives"))]
     pub(crate) means: Means,
     /// Throughputs by rank, the smallest first.
     pub(crate) ranks: Vec<RankResult>,

@@ -1,15 +1,18 @@
 //! Page for a sweep: one figure at all points, as an answer, charts and a table.
 
 mod answer;
+mod heat;
 mod layout;
 mod points;
+mod table;
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point, Scaling};
 use crate::document::{Block, Document};
 use crate::figures::interval_text;
 use crate::grid::{Column, Grid};
-use crate::html::{ItemPage, item_html};
-use crate::text::clean;
+use crate::html::{Folded, ItemPage, item_html};
+use crate::markdown::escaped;
+use crate::text::{capitalised, clean};
 use crate::units::counted;
 use layout::Layout;
 use points::{axis_unit, labelled};
@@ -23,29 +26,65 @@ const MOST_CHARTS: usize = 12;
 /// If the largest value is more than this many times the smallest, the vertical axis is
 /// logarithmic.
 const WIDE_RATIO: f64 = 30.0;
+/// Most combinations in the table that is open at once.
+const MOST_OPEN: usize = 24;
+
 impl Swept {
+    /// What came out, a sentence each: which value of a key is best where, and which are as good.
+    pub fn answer(&self) -> Vec<String> {
+        answer::sentences(self, &Layout::of(self))
+    }
+
     /// The sweep as one self-contained HTML page.
     pub fn html(&self) -> String {
         let layout = Layout::of(self);
         let mut answer = Vec::new();
-        for sentence in answer::sentences(self, &layout) {
-            answer.push(Block::Text(sentence));
+        for (number, sentence) in answer::sentences(self, &layout).into_iter().enumerate() {
+            let mark = if number == 0 { "# " } else { "" };
+            answer.push(format!("{mark}{}\n", escaped(&sentence)));
+        }
+        let (mut charts, left_out) = self.charts(&layout);
+        let mut maps = Vec::new();
+        if left_out > 0 {
+            maps = heat::maps(self, &layout);
         }
         let mut body = Vec::new();
-        for fact in &self.facts {
-            body.push(Block::Text(fact.clone()));
-        }
-        let (charts, left_out) = self.charts(&layout);
-        if left_out > 0 {
+        if !maps.is_empty() {
+            charts.clear();
+        } else if left_out > 0 {
             body.push(Block::Text(format!(
                 "{} charts are shown, {left_out} are left out: the table lists all points.",
                 charts.len()
             )));
         }
-        for note in &self.notes {
-            body.push(Block::Note(format!("Note: {note}")));
+        let mut markdown = Document(vec![body]).markdown();
+        let table = table::beside(self, &layout);
+        let mut folded = Vec::new();
+        if let Some((rows, table)) = table {
+            if rows > MOST_OPEN {
+                folded.push(Folded {
+                    title: "Side by side".to_owned(),
+                    markdown: table,
+                });
+            } else {
+                markdown += &table;
+            }
         }
-        body.extend(self.table());
+        folded.push(Folded {
+            title: "All points".to_owned(),
+            markdown: Document(vec![self.table()]).markdown(),
+        });
+        let mut about = Vec::new();
+        for fact in &self.facts {
+            about.push(Block::Text(fact.clone()));
+        }
+        for note in &self.notes {
+            about.push(Block::Note(format!("Note: {note}")));
+        }
+        folded.push(Folded {
+            title: "The sweep".to_owned(),
+            markdown: Document(vec![about]).markdown(),
+        });
         let title = if self.figure.is_empty() {
             clean(&self.scenario)
         } else {
@@ -53,9 +92,11 @@ impl Swept {
         };
         item_html(&ItemPage {
             title: &title,
-            answer: &Document(vec![answer]).markdown(),
-            markdown: &Document(vec![body]).markdown(),
+            answer: &answer.join("\n"),
+            markdown: &markdown,
             charts: &charts,
+            pictures: &maps,
+            folded: &folded,
             version: self.version,
         })
     }
@@ -116,7 +157,7 @@ impl Swept {
             }
             charts.push(Chart {
                 title: if name.is_empty() {
-                    self.title()
+                    capitalised(&self.title())
                 } else {
                     name.clone()
                 },
@@ -137,7 +178,7 @@ impl Swept {
         let shown = &self.points[..self.points.len().min(MOST_ROWS)];
         let mut columns = Vec::new();
         for (key, about) in self.keys.iter().enumerate() {
-            columns.push(Column::of(clean(&about.name), shown, |point| {
+            columns.push(Column::of(about.words(), shown, |point| {
                 about.values.text(&point.values[key])
             }));
         }
@@ -153,10 +194,7 @@ impl Swept {
         columns.push(Column::of("runs", shown, |point| {
             point.runs.len().to_string()
         }));
-        let mut blocks = vec![
-            Block::Heading("All points".to_owned()),
-            Block::Table(Grid::new(columns)),
-        ];
+        let mut blocks = vec![Block::Table(Grid::new(columns))];
         let left_out = self.points.len() - shown.len();
         if left_out > 0 {
             let more = counted(left_out as u64, "more point");
@@ -219,10 +257,10 @@ mod tests {
         let (charts, left_out) = swept.charts(&Layout::of(&swept));
         assert_eq!((charts.len(), left_out), (1, 0));
         let chart = &charts[0];
-        assert_eq!(chart.x.label, "source.calls.rate, kbit/s");
-        assert_eq!(chart.y.label, "calls.delay_p99, ms");
+        assert_eq!(chart.x.label, "rate of calls, kbit/s");
+        assert_eq!(chart.y.label, "p99 delay of calls, ms");
         let names: Vec<&str> = chart.curves.iter().map(|curve| &curve.name[..]).collect();
-        assert_eq!(names, ["queue.core=fifo", "queue.core=qfq"]);
+        assert_eq!(names, ["fifo", "qfq"]);
         let fifo = &chart.curves[0].points;
         assert_eq!(
             (fifo[0].x, fifo[0].y, fifo[0].half_width),
@@ -246,7 +284,13 @@ mod tests {
         );
         let (charts, _) = swept.charts(&Layout::of(&swept));
         let titles: Vec<&str> = charts.iter().map(|chart| &chart.title[..]).collect();
-        assert_eq!(titles, ["topology.delay=10.0 ms", "topology.delay=20.0 ms"]);
+        assert_eq!(
+            titles,
+            [
+                "delay of the network 10.0 ms",
+                "delay of the network 20.0 ms"
+            ]
+        );
         assert_eq!(charts[0].x, charts[1].x);
         for chart in &charts {
             assert_eq!(chart.curves.len(), 2, "each has all lines, for one legend");
@@ -272,16 +316,21 @@ mod tests {
         )
         .html();
         let offset = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
-        assert!(offset("is lowest with queue.core=qfq") < offset("id=\"chart0\""));
-        assert!(offset("id=\"chart0\"") < offset("All points"));
+        let headline = "<h1>The p99 delay of calls is lowest under qfq.</h1>";
+        assert!(offset(headline) < offset("id=\"chart0\""));
+        assert!(offset("id=\"chart0\"") < offset("<summary>All points"));
         assert!(page.contains("<td>fifo &lt;b") && !page.contains("fifo <b>"));
         assert!(page.contains("Note: nothing random") && page.contains("210 ms ±127 ms"));
+        assert!(
+            page.contains("<strong>11.0 ms ±12.7 ms</strong>"),
+            "the best is marked"
+        );
     }
 
     #[test]
     fn a_figure_that_no_run_has_is_told() {
         let page = swept(&[QUEUE], &[(&["fifo"], &[])]).html();
-        assert!(page.contains("No run has a value of calls.delay_p99."));
+        assert!(page.contains("No run has a p99 delay of calls."));
         assert!(!page.contains("id=\"chart0\""));
     }
 
@@ -300,7 +349,18 @@ mod tests {
         let mut swept = swept(&[RATE, DELAY], &[]);
         swept.points = points;
         let page = swept.html();
-        assert!(page.contains("12 charts are shown, 8 are left out"));
         assert!(page.contains("And 100 more points, in the dataset."));
+        // Two numbers with many values are a map, and no chart for each value.
+        assert_eq!(page.matches("class=\"picture\"").count(), 1, "a map");
+        assert!(!page.contains("id=\"chart0\""));
+        // Otherwise some charts are left out, and the page says so.
+        swept.keys[1].values = KeyValues::Words;
+        swept.keys[0].values = KeyValues::Words;
+        for point in &mut swept.points {
+            point.values.push(point.values[1].clone());
+        }
+        swept.keys.push(key("duration", KeyValues::Times));
+        let page = swept.html();
+        assert!(!page.contains("class=\"picture\""));
     }
 }

@@ -128,6 +128,29 @@ fn the_page_begins_with_a_sentence_and_figures() {
     assert!(html(&advised).contains("<h1 id=\"answer\">Nothing contends: fifo will do.</h1>"));
 }
 
+/// One sentence of answer, one of why, and the rest for readers who open it.
+#[test]
+fn the_page_says_why_and_folds_the_rest() {
+    let mut advised = sample::advised();
+    let sentences = [
+        "drr serves this traffic best.",
+        "Calls gain.",
+        "All share, because of it.",
+        "Yet.",
+    ];
+    advised.verdict.sentences = sentences.map(str::to_owned).to_vec();
+    let page = html(&advised);
+    assert!(page.contains("<p class=\"lead\">All share, because of it.</p>"));
+    let (_, folded) = page.split_once("<details class=\"more\">").expect("more");
+    let (folded, _) = folded.split_once("</details>").expect("its end");
+    let places = ["<p>Calls gain.</p>", "<p>Yet.</p>"].map(|text| folded.find(text));
+    assert!(places[0].is_some() && places.is_sorted(), "{folded}");
+    assert!(!folded.contains("because of it"), "{folded}");
+    advised.verdict.sentences.truncate(2);
+    let page = html(&advised);
+    assert!(page.contains("<p class=\"lead\">Calls gain.</p>") && !page.contains("class=\"more\""));
+}
+
 #[test]
 fn reordering_is_told_where_there_is_any() {
     let mut advised = sample::advised();
@@ -161,7 +184,8 @@ fn reordering_is_told_where_there_is_any() {
         "{text}"
     );
     let page = html(&advised);
-    assert!(page.contains(">Reordered<") && page.contains("<td data-sort=\"9253\">9,253</td>"));
+    let cell = "<td data-sort=\"9253\" data-label=\"Reordered\">9,253</td>";
+    assert!(page.contains(">Reordered<") && page.contains(cell));
     let cells = |row: &str| row.matches("<td").count() + row.matches("<th").count();
     let rows: Vec<usize> = after(&page, "<table id=\"disciplines\">")
         .split("</table>")

@@ -36,6 +36,8 @@ pub struct Outgoing {
     pub deadline: Instant,
     /// Where the slack starts to count.
     pub stamped: Stamped,
+    /// Whether the agent is told when the packet leaves the first queue on its route.
+    pub tells_departure: bool,
 }
 
 impl Outgoing {
@@ -55,6 +57,7 @@ impl Outgoing {
             slack_has_path: false,
             deadline: Instant::MAX,
             stamped: Stamped::AtSending,
+            tells_departure: false,
         }
     }
 }
@@ -80,6 +83,15 @@ pub struct Arrival {
     pub slack: Slack,
 }
 
+/// A packet leaves the first queue on its route: its transmission begins, or it is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// The flow.
+    pub flow: FlowId,
+    /// Bytes of data in its segment.
+    pub data: u32,
+}
+
 /// Sends and receives packets. One agent is both ends of a flow.
 pub trait Agent: Send {
     /// Called when the agent starts, and whenever its timer expires.
@@ -88,6 +100,11 @@ pub trait Agent: Send {
     /// A packet from one of the agent's flows has reached the end of its route.
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let _ = (arrival, context);
+    }
+
+    /// A packet forward that was sent with [`Outgoing::tells_departure`] leaves its host's queue.
+    fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        let _ = (departure, context);
     }
 
     /// The measurement starts now, so earlier counts are not reported.

@@ -3,14 +3,12 @@
 //! To compare disciplines by what their decisions cost, a scenario can give one table for all of
 //! them: `decision = { afq = "1ms", wf2q = "1ms" }`.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{Duration, Fault, tree};
 use roundelay_files::{Written, custom};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// Comes before a tree's name, where a discipline could stand.
@@ -61,23 +59,6 @@ impl Default for DecisionCost {
 }
 
 struct Costs;
-
-impl JsonSchema for DecisionCost {
-    fn schema_name() -> Cow<'static, str> {
-        "Decision".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"},
-                {"const": 0},
-                {"type": "object", "additionalProperties": {"anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}]}}
-            ],
-            "description": "What each decision costs, 0 to 3600s: a time with its unit, or times by discipline.", "examples": ["1ms", {"afq": "1ms", "wf2q": "1ms"}]
-        })
-    }
-}
 
 impl<'de> Deserialize<'de> for DecisionCost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -76,6 +76,8 @@ pub(crate) struct FlowState {
     pub(crate) edge: Option<Box<Edge>>,
     /// Forward and backward, if slack is written at departure.
     pub(crate) departures: Option<Box<[Departures; 2]>>,
+    /// Whether the agent is told when forward packets leave their host's queue.
+    pub(crate) tells_departures: bool,
     pub(crate) counts: FlowCounts,
 }
 
@@ -148,6 +150,7 @@ impl Flows {
             is_open: true,
             edge,
             departures: None,
+            tells_departures: false,
             counts,
         });
     }

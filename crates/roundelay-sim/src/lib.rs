@@ -34,14 +34,16 @@ pub mod topologies;
 mod world;
 mod written;
 
-pub use agent::{Agent, Arrival, Context, Outgoing};
+pub use agent::{Agent, Arrival, Context, Departure, Outgoing};
 pub use decision::DecisionCost;
 pub use edge::EdgeControl;
 pub use flows::{FlowCounts, FlowSpec};
 pub use headers::Marks;
 pub use ids::{AgentId, Direction, FlowNumber, LinkId, NodeId};
 pub use link::LinkCounts;
-pub use network::{LinkClass, LinkConfig, Metric, Network, NetworkError, Routing, link_name};
+pub use network::{
+    LinkClass, LinkConfig, LinkSettings, Metric, Network, NetworkError, Routing, link_name,
+};
 pub use packet_state::{Content, PacketState, Tag};
 pub use probe::{Opening, Probe, Report};
 pub use routing::Route;

@@ -15,6 +15,7 @@ use roundelay_trace::TracedLink;
 
 use crate::event_queue::{Key, Lanes};
 use crate::ids::LinkId;
+use crate::log::shaper;
 use crate::network::LinkConfig;
 use crate::packet_state::Tag;
 use crate::probe::Probe;
@@ -84,6 +85,8 @@ pub(crate) struct Link {
     pub(crate) layer: LinkLayer,
     /// Whether packets have the same length on the link as elsewhere.
     pub(crate) keeps_lengths: bool,
+    /// Whether probes hear of the times in which the link's shaper holds all packets back.
+    pub(crate) tells_rests: bool,
 }
 
 impl Link {
@@ -116,6 +119,7 @@ impl Link {
             works: Key::NEVER,
             layer: config.layer,
             keeps_lengths: config.layer.keeps_lengths(),
+            tells_rests: shaper(config).is_some_and(|shaper| shaper.tells_rests),
         })
     }
 
@@ -144,6 +148,14 @@ impl Link {
         if let Some(end) = self.wire.ended.take() {
             be_busy_until(&mut self.port, end);
         }
+    }
+
+    /// Until when the link rests that has just been asked for a packet. None if it sends one, or if
+    /// none waits.
+    #[cold]
+    pub(crate) fn rests_until(&self, now: Instant) -> Option<Instant> {
+        let until = self.port.next_event()?;
+        (self.wire.free_at <= now && until > now).then_some(until)
     }
 }
 
@@ -306,6 +318,7 @@ impl<P: Probe> Observer<Tag> for Work<'_, P> {
         if world.stamps_departures {
             world.stamp_departure(&mut packet, start);
         }
+        world.note_departure(&packet);
         world.probe.transmitted(
             wire.id,
             &packet,

@@ -4,7 +4,7 @@
 use std::io::{self, BufWriter, Write};
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{DropReason, Framing, Instant, Packet, QueueSpec};
+use roundelay::{DropReason, Duration, Framing, Instant, Packet, QueueSpec};
 use roundelay_trace::LinkTrace;
 use roundelay_verify::log::{
     Event, FORMAT, Header, Limits, Line, LinkRecord, Order, ShaperRecord, TraceRecord,
@@ -143,6 +143,16 @@ impl<W: Write> Probe for Log<W> {
         );
     }
 
+    fn rests(&mut self, now: Instant, link: LinkId, until: Instant) {
+        self.event(
+            now,
+            Event::Rest {
+                link: link.0,
+                until: until.as_picos(),
+            },
+        );
+    }
+
     fn dropped(
         &mut self,
         now: Instant,
@@ -237,8 +247,18 @@ fn record(link: &LinkConfig) -> LinkRecord {
         preempts: link.queue.discipline.preempts(),
         // No simulation accepts a link without a valid decision cost.
         decision: link.decision_cost().unwrap_or_default().as_picos(),
-        shaper: ShaperRecord::of(&link.queue.discipline, link.rate),
+        shaper: shaper(link),
     }
+}
+
+/// What a link's discipline promises, if the link may rest while packets wait.
+pub(crate) fn shaper(link: &LinkConfig) -> Option<ShaperRecord> {
+    let shaper = ShaperRecord::of(&link.queue.discipline, link.rate)?;
+    let is_asked_at_once = link.decision_cost() == Ok(Duration::ZERO);
+    if link.queue.discipline.preempts() || !is_asked_at_once {
+        return Some(shaper);
+    }
+    Some(shaper.telling_rests())
 }
 
 fn limits(queue: &QueueSpec) -> Limits {

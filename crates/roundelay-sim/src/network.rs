@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _, Priority};
 use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{LinkTrace, Stop, TreeFile};
-use schemars::JsonSchema;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::decision::{DecisionCost, TREE};
 use crate::ids::{LinkId, NodeId};
 
 /// Class of a link: scenarios set queues by class, and results are summed by class.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LinkClass {
     /// Between routers of the core.
@@ -48,13 +48,22 @@ impl fmt::Display for LinkClass {
     }
 }
 
-/// One direction of a link: queue and wire.
+/// One direction of a link: its ends, and its [`LinkSettings`], whose fields it shows as its own.
+///
+/// A network may have millions of links, and most of them are alike. These share their settings
+/// until they are changed for one of them.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
     /// The node at the beginning.
     pub from: NodeId,
     /// The node at the end.
     pub to: NodeId,
+    settings: Arc<LinkSettings>,
+}
+
+/// What a link has between its ends: queue and wire.
+#[derive(Debug, Clone)]
+pub struct LinkSettings {
     /// The rate. If the link has a trace, the trace's mean rate.
     pub rate: Rate,
     /// If set, a trace replaces the rate: see [`set_trace`](Self::set_trace).
@@ -80,7 +89,34 @@ pub struct LinkConfig {
     pub decision: DecisionCost,
 }
 
+impl Deref for LinkConfig {
+    type Target = LinkSettings;
+
+    fn deref(&self) -> &LinkSettings {
+        &self.settings
+    }
+}
+
+impl DerefMut for LinkConfig {
+    /// The settings, from now on this link's alone.
+    fn deref_mut(&mut self) -> &mut LinkSettings {
+        Arc::make_mut(&mut self.settings)
+    }
+}
+
 impl LinkConfig {
+    /// A core link without loss, jitter, overhead or decision cost. In routing it costs 1.
+    pub fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: QueueSpec) -> Self {
+        Self::sharing(from, to, Arc::new(LinkSettings::new(rate, delay, queue)))
+    }
+
+    /// A link that shares its settings with others.
+    pub const fn sharing(from: NodeId, to: NodeId, settings: Arc<LinkSettings>) -> Self {
+        Self { from, to, settings }
+    }
+}
+
+impl LinkSettings {
     /// Whether the queue divides the link among hosts.
     pub(crate) fn reads_hosts(&self) -> bool {
         self.queue.discipline.info().reads_hosts
@@ -103,26 +139,16 @@ impl LinkConfig {
         self.queue.discipline.info().reads_acknowledgements
     }
 
-    /// A core link without loss, jitter, overhead or decision cost. In routing it costs 1.
-    pub const fn new(
-        from: NodeId,
-        to: NodeId,
-        rate: Rate,
-        delay: Duration,
-        queue: QueueSpec,
-    ) -> Self {
-        let loss = Billionths(0);
-        let jitter = Duration::ZERO;
+    /// Those of a core link without loss, jitter, overhead or decision cost. In routing it costs 1.
+    pub const fn new(rate: Rate, delay: Duration, queue: QueueSpec) -> Self {
         Self {
-            from,
-            to,
             rate,
             trace: None,
             delay,
             queue,
             tree: None,
-            loss,
-            jitter,
+            loss: Billionths(0),
+            jitter: Duration::ZERO,
             layer: LinkLayer::NONE,
             class: LinkClass::Core,
             cost: 1,
@@ -222,7 +248,8 @@ pub fn link_name(from: &str, to: &str) -> String {
 }
 
 /// Length of a link in route computation. Every link counts at least 1, so no route has a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
     /// Each link counts 1.
@@ -238,7 +265,7 @@ impl Metric {
     /// All metrics.
     pub const ALL: [Self; 3] = [Self::Hops, Self::Delay, Self::Cost];
 
-    pub(crate) const fn of(self, link: &LinkConfig) -> u64 {
+    pub(crate) fn of(self, link: &LinkConfig) -> u64 {
         let length = match self {
             Self::Hops => 1,
             Self::Delay => link.delay.as_picos(),
@@ -363,15 +390,32 @@ impl Network {
         &self.links
     }
 
-    /// Changes a link's wire or queue. The ends stay as they are.
+    /// Changes a link's wire or queue.
     ///
     /// # Panics
     /// The network has no such link.
-    pub fn change_link(&mut self, link: LinkId, change: impl FnOnce(&mut LinkConfig)) {
-        let link = &mut Arc::make_mut(&mut self.links)[link.index()];
-        let ends = (link.from, link.to);
-        change(link);
-        (link.from, link.to) = ends;
+    pub fn change_link(&mut self, link: LinkId, change: impl FnOnce(&mut LinkSettings)) {
+        change(&mut Arc::make_mut(&mut self.links)[link.index()]);
+    }
+
+    /// Changes several links alike. Those that shared their settings share them afterwards, too.
+    ///
+    /// # Panics
+    /// The network lacks one of the links.
+    pub fn change_links(&mut self, links: &[LinkId], change: impl Fn(&mut LinkSettings)) {
+        let all = Arc::make_mut(&mut self.links);
+        // The settings before, which stay until the end, so that no others get their address.
+        let mut changed: FxHashMap<*const LinkSettings, [Arc<LinkSettings>; 2]> =
+            FxHashMap::default();
+        for link in links {
+            let settings = &mut all[link.index()].settings;
+            let [_, after] = changed.entry(Arc::as_ptr(settings)).or_insert_with(|| {
+                let mut after = settings.clone();
+                change(Arc::make_mut(&mut after));
+                [settings.clone(), after]
+            });
+            *settings = after.clone();
+        }
     }
 
     /// The links that leave a node, in the order of their numbers.
@@ -418,9 +462,9 @@ impl Network {
     /// on universal packet scheduling.
     pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
         let time = |link: LinkId| {
-            let LinkConfig {
+            let LinkSettings {
                 rate, delay, layer, ..
-            } = &self.links[link.index()];
+            } = &*self.links[link.index()];
             rate.time_of(layer.len_on_link(len).into()) + *delay
         };
         links

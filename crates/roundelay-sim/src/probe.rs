@@ -111,6 +111,10 @@ pub trait Probe {
         span: [Instant; 2],
     ) {
     }
+    /// A link sends none of the packets that wait, because its discipline holds them back until
+    /// `until`, or until the next arrival. Not called where decisions cost time, or where the link
+    /// is preemptive.
+    fn rests(&mut self, now: Instant, link: LinkId, until: Instant) {}
     /// A link's queue drops a packet.
     fn dropped(
         &mut self,
@@ -181,6 +185,7 @@ pass_on! {
     fn label(now: Instant, link: LinkId, packet: &mut Packet<Tag>, state: &PacketState);
     fn arrived(now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState);
     fn transmitted(link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]);
+    fn rests(now: Instant, link: LinkId, until: Instant);
     fn dropped(now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason);
     fn lost(now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState);
     fn edge_dropped(now: Instant, packet: &Packet<Tag>, state: &PacketState);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use rustc_hash::FxHashMap;
 
 use crate::ids::{LinkId, NodeId};
-use crate::network::{Network, NetworkError};
+use crate::network::{LinkConfig, Network, NetworkError, Routing};
 use crate::random::mix;
 
 /// A route: the index of its first hop in the table of routes.
@@ -300,23 +300,33 @@ impl<T> Default for Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    /// Sorts items into lists. Each item comes with the number of its list, and each list keeps the
-    /// items' order.
-    fn sorted(lists: usize, items: &[(usize, T)]) -> Self {
+    /// Sorts links into lists: `sort` gives what to put into which list, if anything. A list keeps the
+    /// links' order. All links are gone through twice, because a network may have millions of them:
+    /// first for the lengths of the lists.
+    fn sorted(
+        lists: usize,
+        links: &[LinkConfig],
+        sort: impl Fn(LinkId, &LinkConfig) -> Option<(usize, T)>,
+    ) -> Self {
         let mut starts = vec![0; lists + 1];
-        for (list, _) in items {
-            starts[list + 1] += 1;
+        let mut any = None;
+        for (number, link) in (0..).zip(links) {
+            if let Some((list, item)) = sort(LinkId(number), link) {
+                starts[list + 1] += 1;
+                any = Some(item);
+            }
         }
         for list in 0..lists {
             starts[list + 1] += starts[list];
         }
-        let mut order = vec![0; items.len()];
+        let mut items = any.map_or_else(Vec::new, |item| vec![item; starts[lists] as usize]);
         let mut next = starts.clone();
-        for (number, (list, _)) in items.iter().enumerate() {
-            order[next[*list] as usize] = number;
-            next[*list] += 1;
+        for (number, link) in (0..).zip(links) {
+            if let Some((list, item)) = sort(LinkId(number), link) {
+                items[next[list] as usize] = item;
+                next[list] += 1;
+            }
         }
-        let items = order.into_iter().map(|number| items[number].1).collect();
         Self { items, starts }
     }
 
@@ -331,6 +341,17 @@ enum Role {
     Inner(u32),
     /// A leaf, and its parent.
     Leaf(NodeId),
+}
+
+/// Where a link is, among leaves and other nodes.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Between two nodes that are no leaves: their numbers.
+    Between([u32; 2]),
+    /// From a parent to its leaf.
+    Down(NodeId),
+    /// From a leaf to its parent.
+    Up(NodeId),
 }
 
 impl Inner {
@@ -380,38 +401,45 @@ impl Inner {
     }
 
     fn fill_links(&mut self, network: &Network) {
-        let routing = network.routing();
-        let mut leaving = Vec::new();
-        let mut coming = Vec::new();
-        let mut descending = Vec::new();
-        let mut ascending = Vec::new();
-        self.least = UNREACHED;
-        for (number, link) in (0..).zip(network.links()) {
-            let id = LinkId(number);
-            let length = routing.metric.of(link);
-            match (self.roles[link.from.index()], self.roles[link.to.index()]) {
-                (Role::Inner(from), Role::Inner(to)) => {
-                    let edge = |node| Edge {
-                        length,
-                        link: id,
-                        node,
-                    };
-                    leaving.push((from as usize, edge(to)));
-                    if routing.spread.is_some() {
-                        coming.push((to as usize, edge(from)));
-                    }
-                    self.least = self.least.min(length);
-                }
-                (_, Role::Leaf(parent)) if parent == link.from => {
-                    descending.push((link.to.index(), id));
-                }
-                _ => ascending.push((link.from.index(), id)),
-            }
+        let Routing { metric, spread } = network.routing();
+        let links = network.links();
+        let nodes = self.nodes.len();
+        let edge = |id, link: &LinkConfig, node| Edge {
+            length: metric.of(link),
+            link: id,
+            node,
+        };
+        self.leaving = Lists::sorted(nodes, links, |id, link| match self.place(link) {
+            Place::Between([from, to]) => Some((from as usize, edge(id, link, to))),
+            Place::Down(_) | Place::Up(_) => None,
+        });
+        if spread.is_some() {
+            self.coming = Lists::sorted(nodes, links, |id, link| match self.place(link) {
+                Place::Between([from, to]) => Some((to as usize, edge(id, link, from))),
+                Place::Down(_) | Place::Up(_) => None,
+            });
         }
-        self.leaving = Lists::sorted(self.nodes.len(), &leaving);
-        self.coming = Lists::sorted(self.nodes.len(), &coming);
-        self.descending = Lists::sorted(network.nodes(), &descending);
-        self.ascending = Lists::sorted(network.nodes(), &ascending);
+        self.descending =
+            Lists::sorted(network.nodes(), links, |id, link| match self.place(link) {
+                Place::Down(leaf) => Some((leaf.index(), id)),
+                Place::Between(_) | Place::Up(_) => None,
+            });
+        self.ascending = Lists::sorted(network.nodes(), links, |id, link| match self.place(link) {
+            Place::Up(leaf) => Some((leaf.index(), id)),
+            Place::Between(_) | Place::Down(_) => None,
+        });
+        self.least = UNREACHED;
+        for edge in &self.leaving.items {
+            self.least = self.least.min(edge.length);
+        }
+    }
+
+    fn place(&self, link: &LinkConfig) -> Place {
+        match (self.roles[link.from.index()], self.roles[link.to.index()]) {
+            (Role::Inner(from), Role::Inner(to)) => Place::Between([from, to]),
+            (_, Role::Leaf(parent)) if parent == link.from => Place::Down(link.to),
+            _ => Place::Up(link.from),
+        }
     }
 
     /// The node that all routes out of a leaf go through.
@@ -658,7 +686,7 @@ mod tests {
     use roundelay::Duration;
 
     use super::*;
-    use crate::network::{LinkConfig, Metric, Routing};
+    use crate::network::Metric;
     use crate::topologies::{FatTree, Isp, LeafSpine, Queues};
 
     /// Nodes 0 to `nodes - 1`, joined by links in both directions. Each edge has two ends, a delay

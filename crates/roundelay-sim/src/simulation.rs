@@ -153,6 +153,8 @@ impl<P: Probe> Simulation<P> {
             sequence: 0,
             packets: 0,
             stamps_departures: false,
+            tells_departures: false,
+            departed: Vec::new(),
         };
         Ok(Self {
             network,
@@ -350,6 +352,9 @@ impl<P: Probe> Simulation<P> {
             if self.world.sequence >= self.looks_at {
                 self.look()?;
             }
+            if !self.world.departed.is_empty() {
+                self.tell_departures()?;
+            }
             let (key, owner) = self.events.first();
             if !self.due.is_empty() && (key.is_pick() || key.time() > self.now) {
                 self.pick_due();
@@ -436,11 +441,33 @@ impl<P: Probe> Simulation<P> {
                 events: &mut self.events.links,
             });
             link.follow_trace();
+            if link.tells_rests
+                && let Some(until) = link.rests_until(self.now)
+            {
+                self.world
+                    .probe
+                    .rests(self.now, LinkId(number as u32), until);
+            }
         }
         link.works = next_key(&link.port, self.world.sequence);
         if link.works != Key::NEVER {
             self.events.links.push(number, link.works);
         }
+    }
+
+    /// Tells agents what has left their hosts' queues.
+    #[cold]
+    fn tell_departures(&mut self) -> Result<(), SimulationError> {
+        for departure in std::mem::take(&mut self.world.departed) {
+            let flow = self.world.flows.at(departure.flow);
+            let Some(flow) = flow.filter(|flow| flow.is_open) else {
+                continue;
+            };
+            self.call(flow.agent, |agent, context| {
+                agent.depart(&departure, context);
+            })?;
+        }
+        Ok(())
     }
 
     /// The first packet in flight arrives at the link's end.
@@ -481,6 +508,7 @@ impl<P: Probe> Simulation<P> {
             works,
             layer,
             keeps_lengths,
+            ..
         } = &mut self.links[number as usize];
         if !*keeps_lengths {
             packet.len = layer.len_on_link(packet.len);
@@ -642,6 +670,10 @@ impl<P: Probe> Simulation<P> {
             let departures = flow.departures.get_or_insert_default();
             departures[direction.index()].stamped = packet.stamped;
             world.stamps_departures = true;
+        }
+        if packet.tells_departure {
+            flow.tells_departures = true;
+            world.tells_departures = true;
         }
         let number = flow.number;
         let hop = flow.routes[direction.index()].0;

@@ -2,11 +2,12 @@
 
 use roundelay::{DropReason, Ecn, FlowId, Instant, Packet};
 
+use crate::agent::Departure;
 use crate::edge::Decision;
 use crate::event_queue::Key;
 use crate::flows::{FlowCounts, FlowState, Flows};
 use crate::ids::{AgentId, Direction, LinkId};
-use crate::packet_state::{Arena, Tag};
+use crate::packet_state::{Arena, Content, Tag};
 use crate::probe::Probe;
 
 /// What links and agents share: packet arena, flow table, probe.
@@ -21,6 +22,9 @@ pub(crate) struct World<P> {
     pub(crate) packets: u64,
     /// Whether any flow's slack is written when packets leave its host.
     pub(crate) stamps_departures: bool,
+    /// Whether any flow's agent is told of departures, and those that are not told yet.
+    pub(crate) tells_departures: bool,
+    pub(crate) departed: Vec<Departure>,
 }
 
 impl<P: Probe> World<P> {
@@ -37,6 +41,7 @@ impl<P: Probe> World<P> {
         now: Instant,
         reason: DropReason,
     ) {
+        self.note_departure(packet);
         let state = self.arena.at(packet.payload.slot);
         self.probe.dropped(now, link, packet, state, reason);
         self.count(packet.flow, state.direction, |counts| {
@@ -50,6 +55,33 @@ impl<P: Probe> World<P> {
         self.probe.lost(now, link, packet, state);
         self.count(packet.flow, state.direction, |counts| counts.lost += 1);
         self.leave_network(packet, now);
+    }
+
+    /// Notes that a packet leaves the queue of a link, for agents that are told of the first one.
+    #[inline]
+    pub(crate) fn note_departure(&mut self, packet: &Packet<Tag>) {
+        if self.tells_departures {
+            self.note_first_departure(packet);
+        }
+    }
+
+    #[cold]
+    fn note_first_departure(&mut self, packet: &Packet<Tag>) {
+        let Some(flow) = self.flows.at(packet.flow) else {
+            return;
+        };
+        let state = self.arena.at(packet.payload.slot);
+        let is_first = packet.payload.hop == flow.routes[0].0;
+        if flow.tells_departures
+            && is_first
+            && state.direction == Direction::Forward
+            && let Content::Segment(segment) = state.content
+        {
+            self.departed.push(Departure {
+                flow: packet.flow,
+                data: segment.len,
+            });
+        }
     }
 
     /// Writes the slack of a packet that leaves its host's interface at `now`, if the flow's rule

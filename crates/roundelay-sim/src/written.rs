@@ -4,9 +4,8 @@ use std::cell::RefCell;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bytes, Duration, Fault, Limit, QueueSpec, Rate};
-use roundelay_files::{Described, Written};
+use roundelay_files::Written;
 use roundelay_trace::dscp_number;
-use schemars::{Schema, json_schema};
 
 use crate::decision::TREE;
 use crate::sources::connections::{End, Message};
@@ -55,18 +54,6 @@ impl Written for Urgency {
     }
 }
 
-impl Described for Urgency {
-    const NAME: &'static str = "Urgency";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "pattern": "^(none|priority [0-9]+|deadline [0-9.]+[a-z]+|((slack|size|remaining) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)( plus [0-9.]+[a-z]+)*( at departure)?)$",
-            "description": "What packets say of their urgency.",
-            "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s", "fair 100mbit at departure"]
-        })
-    }
-}
-
 impl Written for Message {
     const EXPECTED: &'static str = "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by \
          the server, \"> 300b every 4s\", \"< endless\"";
@@ -104,18 +91,6 @@ impl Written for Message {
             bytes: Some(bytes),
             after,
             every,
-        })
-    }
-}
-
-impl Described for Message {
-    const NAME: &'static str = "Message";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( (after|every) [0-9.]+[a-zA-Z]+)?$",
-            "description": "What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after the message before, or by a clock of this period.",
-            "examples": ["> 300b", "< 14kb after 2ms", "> 300b every 4s", "< endless"]
         })
     }
 }
@@ -186,17 +161,6 @@ impl Written for CodePoint {
     }
 }
 
-impl Described for CodePoint {
-    const NAME: &'static str = "CodePoint";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}],
-            "description": "A code point of Differentiated Services.", "examples": [46, "ef"]
-        })
-    }
-}
-
 thread_local! {
     /// The program's own disciplines, while a scenario is read. They are here because serde hands
     /// no argument down to values.
@@ -256,17 +220,6 @@ impl Written for Ordering {
         Ok(Self::Tree {
             file,
             limit: limit.map(|spec| spec.limit_or_default()),
-        })
-    }
-}
-
-impl Described for Ordering {
-    const NAME: &'static str = "Queue";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, its name in [trees] or a file that describes one, and its limit.",
-            "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq", "tree home.toml limit 1000"]
         })
     }
 }

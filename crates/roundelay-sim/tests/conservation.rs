@@ -371,17 +371,15 @@ fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Ve
             Rate::from_bits_per_second(random.random_range(1_000_000..20_000_000)).expect("a rate");
         let queue = queue(random, disciplines);
         preempts.push(queue.discipline.to_string().contains("preempt"));
-        let plain = LinkConfig::new(
+        let mut config = LinkConfig::new(
             from,
             to,
             rate,
             Duration::from_picos(random.random_range(0..3_000_000_000)),
             queue,
         );
-        let (loss, jitter) = (
-            Billionths(random.random_range(0..3) * 10_000_000),
-            Duration::from_micros(random.random_range(0..2) * 500),
-        );
+        config.loss = Billionths(random.random_range(0..3) * 10_000_000);
+        config.jitter = Duration::from_micros(random.random_range(0..2) * 500);
         let framing = Framing::ALL[random.random_range(0..3)];
         let layer = LinkLayer {
             raw: true,
@@ -389,16 +387,9 @@ fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Ve
             mpu: random.random_range(0..2) * 84,
             framing,
         };
-        let cost = random.random_range(0..4);
-        network
-            .add_link(LinkConfig {
-                loss,
-                jitter,
-                layer,
-                cost,
-                ..plain
-            })
-            .expect("both ends are there");
+        config.layer = layer;
+        config.cost = random.random_range(0..4);
+        network.add_link(config).expect("both ends are there");
     };
     for (place, node) in nodes.iter().enumerate().skip(1) {
         let other = nodes[random.random_range(0..place)];

@@ -34,6 +34,7 @@ mod replicas;
 mod results;
 mod signals;
 mod slack_rules;
+mod small_queue;
 mod sources;
 mod streams;
 mod transfers;

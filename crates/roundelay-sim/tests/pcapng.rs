@@ -289,14 +289,10 @@ fn captured_datagrams_add_up() {
             "fifo limit 20".parse().unwrap(),
         );
         link.layer = LinkLayer::with_overhead(OVERHEAD as i32);
+        let mut back = link.clone();
+        (back.from, back.to) = (to, from);
         network.add_link(link).unwrap();
-        network
-            .add_link(LinkConfig {
-                from: to,
-                to: from,
-                ..network.links()[0].clone()
-            })
-            .unwrap();
+        network.add_link(back).unwrap();
         let mut bytes = Vec::new();
         let mut capture = Pcapng::new(&mut bytes, &network);
         let mut simulation = Observed::with_probe(network, Seed::new(1), &mut capture).unwrap();

@@ -43,22 +43,13 @@ fn a_port_is_as_it_is_said_to_be() {
         &network.links()[network.link_between(from, to).expect("a link").0 as usize]
     };
     let told = |link: &LinkConfig| {
-        let LinkConfig {
-            rate,
-            delay,
-            loss,
-            jitter,
-            layer,
-            cost,
-            ..
-        } = link;
         (
-            rate.to_string(),
-            *delay,
-            *loss,
-            *jitter,
-            layer.overhead,
-            *cost,
+            link.rate.to_string(),
+            link.delay,
+            link.loss,
+            link.jitter,
+            link.layer.overhead,
+            link.cost,
         )
     };
     let (said, plain) = (told(link("left", "right")), told(link("right", "left")));

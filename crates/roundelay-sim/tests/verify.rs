@@ -92,17 +92,15 @@ fn network(random: &mut Pcg64Mcg, queues: &[&str]) -> Network {
         let queue = queues[random.random_range(0..queues.len())]
             .parse()
             .unwrap();
-        let plain = LinkConfig::new(
+        let mut config = LinkConfig::new(
             from,
             to,
             rate,
             Duration::from_picos(random.random_range(0..3_000_000_000)),
             queue,
         );
-        let (loss, jitter) = (
-            Billionths(random.random_range(0..3) * 10_000_000),
-            Duration::from_micros(random.random_range(0..2) * 500),
-        );
+        config.loss = Billionths(random.random_range(0..3) * 10_000_000);
+        config.jitter = Duration::from_micros(random.random_range(0..2) * 500);
         let framing = Framing::ALL[random.random_range(0..3)];
         let layer = LinkLayer {
             raw: true,
@@ -110,14 +108,8 @@ fn network(random: &mut Pcg64Mcg, queues: &[&str]) -> Network {
             mpu: random.random_range(0..2) * 84,
             framing,
         };
-        network
-            .add_link(LinkConfig {
-                loss,
-                jitter,
-                layer,
-                ..plain
-            })
-            .unwrap();
+        config.layer = layer;
+        network.add_link(config).unwrap();
     };
     for (place, node) in nodes.iter().enumerate().skip(1) {
         let other = nodes[random.random_range(0..place)];
@@ -650,6 +642,7 @@ const LIES: [(&str, Lie); 30] = [
                 | Event::Deliver { packet }
                 | Event::EdgeDrop { packet } => renumber(packet),
                 Event::Open { .. }
+                | Event::Rest { .. }
                 | Event::Finish { .. }
                 | Event::Close { .. }
                 | Event::End { .. } => (),

@@ -7,14 +7,17 @@
 //! -02 has this as BBRUpdateACKAggregation()). While the flow probes for bandwidth, the window has
 //! two segments more, also as in draft -02. The cycle of ProbeBW begins at a phase that is drawn
 //! from the time at which it begins, because there is no generator. As in Linux, only the
-//! application's next write tells that it had no data, and not what is sent again before. Linux's
-//! long-term sampling for policers is left out.
+//! application's next write tells that it had no data, and not what is sent again before. Groups of
+//! acknowledgements count as far as the bandwidth brings in 100 ms, bursts are whole segments, and a
+//! fast recovery after a timeout conserves packets as any other one does. `policer.rs` has the rate
+//! of policers.
 
 use std::collections::VecDeque;
 
 use roundelay::{Duration, Instant};
 
 use crate::model::{Acknowledged, Gain, PACED, PathModel, carried, first_pacing_rate, push_most};
+use crate::policer::{Policer, Tally, Tells};
 
 /// BBRHighGain: 2 / ln 2, the smallest gain with which a rate can double each round.
 const HIGH: Gain = Gain(2885, 1000);
@@ -26,6 +29,8 @@ const TWO: Gain = Gain(2, 1);
 const CYCLE: [Gain; 8] = [Gain(5, 4), Gain(3, 4), ONE, ONE, ONE, ONE, ONE, ONE];
 /// BtlBwFilterLen, in rounds.
 const BANDWIDTH_ROUNDS: u64 = 10;
+/// What a group of acknowledgements adds to the window is at most what comes in this time.
+const LONGEST_GROUP: Duration = Duration::from_millis(100);
 /// RTpropFilterLen.
 const ROUND_TRIP_AGE: Duration = Duration::from_secs(10);
 /// ProbeRTTDuration.
@@ -82,9 +87,13 @@ pub(crate) struct Bbr {
     is_probe_round_done: bool,
     /// BBR.idle_restart.
     is_idle_restart: bool,
-    /// BBR.packet_conservation, and whether losses were under repair before.
+    /// BBR.packet_conservation, and whether losses were under repair before, and a fast recovery on.
     conserves: bool,
     was_repairing: bool,
+    was_recovering: bool,
+    policer: Policer,
+    /// What was counted at the last acknowledgement.
+    tally: Tally,
     /// BBR.pacing_rate, or 0 before the first sample.
     pacing_rate: u64,
     window: u64,
@@ -120,14 +129,23 @@ impl Bbr {
             is_idle_restart: false,
             conserves: false,
             was_repairing: false,
+            was_recovering: false,
+            policer: Policer::default(),
+            tally: Tally::default(),
             pacing_rate: 0,
             window: initial_window,
             prior_window: 0,
         }
     }
 
-    fn bandwidth(&self) -> u64 {
+    /// The highest rate of the last rounds.
+    fn highest_rate(&self) -> u64 {
         self.rates.front().map_or(0, |(_, rate)| *rate)
+    }
+
+    /// The bandwidth to send at: the policer's rate if there is one.
+    fn bandwidth(&self) -> u64 {
+        self.policer.rate().unwrap_or_else(|| self.highest_rate())
     }
 
     /// BBRUpdateRound() and BBRUpdateBtlBw() (sections 4.1.1.3 and 4.1.2.1).
@@ -139,11 +157,31 @@ impl Bbr {
             self.round += 1;
             self.is_round_start = true;
         }
+        self.follow_policer(Tells {
+            tally: self.tally,
+            loses: ack.lost > 0,
+            is_round_start: self.is_round_start,
+            is_app_limited: sample.is_app_limited,
+        });
         let Some(rate) = sample.rate else { return };
-        if rate < self.bandwidth() && sample.is_app_limited {
+        if rate < self.highest_rate() && sample.is_app_limited {
             return;
         }
         push_most(&mut self.rates, self.round, rate, BANDWIDTH_ROUNDS);
+    }
+
+    /// Goes by the rate of a policer without probing for more, or looks whether there is one.
+    fn follow_policer(&mut self, tells: Tells) {
+        let is_probing = self.state == State::ProbeBandwidth;
+        if self.policer.rate().is_none() {
+            if self.policer.sample(tells) && is_probing {
+                self.pacing_gain = ONE;
+            }
+            return;
+        }
+        if is_probing && tells.is_round_start && self.policer.is_over(tells.tally) {
+            self.enter_probe_bandwidth(tells.tally.at);
+        }
     }
 
     /// BBRUpdateACKAggregation() (draft -02, section 4.5.5).
@@ -160,14 +198,14 @@ impl Bbr {
         push_most(&mut self.extras, self.round, extra, BANDWIDTH_ROUNDS);
     }
 
-    /// BBRInflight(): what the path holds at a gain, plus three bursts from the sender, and two
-    /// segments if the flow probes. Rounded up to an even number of segments, for receivers that
-    /// acknowledge every second one.
-    fn target(&self, gain: Gain, extra: u64) -> u64 {
+    /// BBRInflight(): what the path holds at a bandwidth and a gain, plus three bursts from the
+    /// sender, and two segments if the flow probes. Rounded up to an even number of segments, for
+    /// receivers that acknowledge every second one.
+    fn target(&self, bandwidth: u64, gain: Gain, extra: u64) -> u64 {
         let Some(round_trip) = self.round_trip else {
             return self.initial_window;
         };
-        if self.bandwidth() == 0 {
+        if bandwidth == 0 {
             return self.initial_window;
         }
         let pair = 2 * self.segment_len;
@@ -175,22 +213,17 @@ impl Bbr {
             State::ProbeBandwidth if self.phase == 0 => pair,
             _ => 0,
         };
-        let held = gain.of(carried(self.bandwidth(), round_trip));
+        let held = gain.of(carried(bandwidth, round_trip));
         let all = held.saturating_add(extra + 3 * self.quantum());
         all.div_ceil(pair).saturating_mul(pair).saturating_add(more)
     }
 
-    /// BBRSetSendQuantum() (section 4.2.2).
+    /// BBRSetSendQuantum() (section 4.2.2): as in Linux whole segments, and those of 1/1024 s.
     fn quantum(&self) -> u64 {
-        const MEGABIT: u64 = 125_000;
         let rate = self.pacing_rate(None);
-        if rate < MEGABIT * 12 / 10 {
-            self.segment_len
-        } else if rate < MEGABIT * 24 {
-            2 * self.segment_len
-        } else {
-            (rate / 1000).min(64 * 1024)
-        }
+        let least = if sends_one_by_one(rate) { 1 } else { 2 };
+        let segments = (rate / 1024).min(64 * 1024) / self.segment_len;
+        segments.max(least) * self.segment_len
     }
 
     /// BBRCheckCyclePhase() (section 4.3.4.4).
@@ -198,7 +231,15 @@ impl Bbr {
         if self.state == State::ProbeBandwidth && self.is_next_phase(ack) {
             self.phase = (self.phase + 1) % CYCLE.len();
             self.phase_at = ack.now;
-            self.pacing_gain = CYCLE[self.phase];
+            self.pacing_gain = self.gain_of_phase();
+        }
+    }
+
+    /// What the phase paces at: a policer is not probed.
+    fn gain_of_phase(&self) -> Gain {
+        match self.policer.rate() {
+            Some(_) => ONE,
+            None => CYCLE[self.phase],
         }
     }
 
@@ -206,15 +247,31 @@ impl Bbr {
     fn is_next_phase(&self, ack: &Acknowledged) -> bool {
         let length = self.round_trip.unwrap_or(Duration::ZERO);
         let is_full_length = ack.now.since(self.phase_at) > length;
-        match CYCLE[self.phase] {
+        let rate = self.highest_rate();
+        let in_network = self.in_network(ack.was_in_flight, ack.held_for);
+        match self.pacing_gain {
             ONE => is_full_length,
             // 5/4: more is in the network, or losses say that no more fits.
             gain if self.phase == 0 => {
-                is_full_length && (ack.lost > 0 || ack.was_in_flight >= self.target(gain, 0))
+                let target = self.target(rate, gain, 0);
+                is_full_length && (ack.lost > 0 || in_network >= target)
             }
             // 3/4: the queue that probing has built is drained.
-            _ => is_full_length || ack.was_in_flight <= self.target(ONE, 0),
+            _ => is_full_length || in_network <= self.target(rate, ONE, 0),
         }
+    }
+
+    /// What will be in the network when pacing lets the next burst go, which counts if the flow sends
+    /// more than the bandwidth: so Linux reckons what is in flight.
+    fn in_network(&self, in_flight: u64, held_for: Duration) -> u64 {
+        let Gain(numerator, denominator) = self.pacing_gain;
+        let burst = if numerator > denominator {
+            self.quantum()
+        } else {
+            0
+        };
+        let arrives = carried(self.bandwidth(), held_for);
+        (in_flight + burst).saturating_sub(arrives)
     }
 
     /// BBRCheckFullPipe() (section 4.3.2.2).
@@ -223,8 +280,8 @@ impl Bbr {
         if self.is_pipe_full || !self.is_round_start || is_app_limited {
             return;
         }
-        if self.bandwidth() >= GROWTH.of(self.full_rate) {
-            self.full_rate = self.bandwidth();
+        if self.highest_rate() >= GROWTH.of(self.full_rate) {
+            self.full_rate = self.highest_rate();
             self.rounds_without_growth = 0;
             return;
         }
@@ -239,7 +296,9 @@ impl Bbr {
             self.pacing_gain = DRAIN;
             self.window_gain = HIGH;
         }
-        if self.state == State::Drain && ack.in_flight <= self.target(ONE, 0) {
+        let drained = self.target(self.highest_rate(), ONE, 0);
+        let in_network = self.in_network(ack.in_flight, ack.held_for);
+        if self.state == State::Drain && in_network <= drained {
             self.enter_probe_bandwidth(ack.now);
         }
     }
@@ -252,7 +311,7 @@ impl Bbr {
         let drawn = (now.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % 7;
         self.phase = (CYCLE.len() - drawn) % CYCLE.len();
         self.phase_at = now;
-        self.pacing_gain = CYCLE[self.phase];
+        self.pacing_gain = self.gain_of_phase();
     }
 
     /// BBRUpdateRTprop() (section 4.1.2.3). Returns whether the round trip was too old.
@@ -297,13 +356,17 @@ impl Bbr {
             return;
         };
         self.is_probe_round_done |= self.is_round_start;
-        if !self.is_probe_round_done || ack.now <= ends {
-            return;
+        if self.is_probe_round_done && ack.now > ends {
+            self.end_probe(ack.now);
         }
-        self.round_trip_at = ack.now;
+    }
+
+    /// BBRExitProbeRTT().
+    fn end_probe(&mut self, now: Instant) {
+        self.round_trip_at = now;
         self.restore_window();
         if self.is_pipe_full {
-            self.enter_probe_bandwidth(ack.now);
+            self.enter_probe_bandwidth(now);
         } else {
             self.state = State::Startup;
             self.pacing_gain = HIGH;
@@ -348,11 +411,12 @@ impl Bbr {
         if self.conserves {
             self.window = self.window.max(ack.in_flight + ack.newly_delivered);
         } else {
+            let most = carried(self.bandwidth(), LONGEST_GROUP);
             let extra = match self.extras.front() {
-                Some((_, extra)) if self.is_pipe_full => *extra,
+                Some((_, extra)) if self.is_pipe_full => (*extra).min(most),
                 _ => 0,
             };
-            let target = self.target(self.window_gain, extra);
+            let target = self.target(self.bandwidth(), self.window_gain, extra);
             if self.is_pipe_full {
                 self.window = (self.window + ack.newly_delivered).min(target);
             } else if self.window < target || ack.delivered < self.initial_window {
@@ -366,10 +430,10 @@ impl Bbr {
         }
     }
 
-    /// Begins and ends packet conservation, which lasts for the first round of a repair (section
-    /// 4.2.3.4).
+    /// Begins and ends packet conservation, which lasts for the first round of a fast recovery
+    /// (section 4.2.3.4), also of one after a timeout.
     fn follow_recovery(&mut self, ack: &Acknowledged) {
-        if ack.is_repairing && !self.was_repairing {
+        if ack.is_recovering && !self.was_recovering {
             self.save_window();
             self.window = ack.in_flight + ack.newly_delivered.max(self.segment_len);
             self.conserves = true;
@@ -382,7 +446,14 @@ impl Bbr {
             self.restore_window();
         }
         self.was_repairing = ack.is_repairing;
+        self.was_recovering = ack.is_recovering;
     }
+}
+
+/// Whether a burst at this many bytes a second may be a single segment: below 1.2 Mbit/s (section
+/// 4.2.2).
+pub(crate) const fn sends_one_by_one(rate: u64) -> bool {
+    rate < 150_000
 }
 
 impl PathModel for Bbr {
@@ -416,10 +487,18 @@ impl PathModel for Bbr {
     }
 
     /// BBRHandleRestartFromIdle().
-    fn restart_from_idle(&mut self, _now: Instant) -> Option<u64> {
+    fn restart_from_idle(&mut self, now: Instant) -> Option<u64> {
         self.is_idle_restart = true;
+        // As in Linux, a group of acknowledgements does not span the silence.
+        (self.group_start, self.group) = (now, 0);
         if self.state == State::ProbeBandwidth {
             self.set_pacing_rate_with(ONE);
+        } else if self.state == State::ProbeRoundTrip
+            && self.probe_ends.is_some_and(|ends| now > ends)
+        {
+            // As in Linux, a silence is as good as the round that a probe waits for.
+            self.end_probe(now);
+            return Some(self.window);
         }
         None
     }
@@ -429,10 +508,21 @@ impl PathModel for Bbr {
         self.save_window();
         self.window = self.segment_len;
         self.was_repairing = true;
+        self.was_recovering = false;
         self.conserves = false;
+        // As in Linux, a timeout ends a round.
+        self.full_rate = 0;
     }
 
-    fn repair_after_timeout(&mut self, _in_flight: u64) -> u64 {
+    fn repair_after_timeout(&mut self, lost_in_all: u64, in_flight: u64) -> u64 {
+        self.tally.lost = lost_in_all;
+        self.follow_policer(Tells {
+            tally: self.tally,
+            loses: true,
+            is_round_start: true,
+            is_app_limited: false,
+        });
+        self.window = in_flight + self.segment_len;
         self.window
     }
 
@@ -444,6 +534,15 @@ impl PathModel for Bbr {
             // BBRInitPacingRate(). Until the pipe is full, the rate never falls below this one.
             self.pacing_rate = self.pacing_rate(Some(round_trip));
         }
+        self.tally = Tally {
+            at: if ack.newly_delivered > 0 {
+                ack.now
+            } else {
+                self.tally.at
+            },
+            delivered: ack.delivered,
+            lost: ack.lost_in_all,
+        };
         self.update_bandwidth(ack);
         self.update_aggregation(ack);
         self.check_cycle_phase(ack);
@@ -454,5 +553,52 @@ impl PathModel for Bbr {
         self.set_pacing_rate_with(self.pacing_gain);
         self.set_window(ack);
         self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: u64 = 1448;
+
+    fn ack(is_recovering: bool, newly_delivered: u64) -> Acknowledged {
+        Acknowledged {
+            now: Instant::from_nanos(1_000_000_000),
+            sample: None,
+            newly_delivered,
+            lost: 0,
+            delivered: 100 * LEN,
+            lost_in_all: 0,
+            was_in_flight: 20 * LEN,
+            in_flight: 20 * LEN,
+            held_for: Duration::ZERO,
+            is_repairing: true,
+            is_recovering,
+        }
+    }
+
+    /// A retransmission lost after a timeout begins a fast recovery, whose first round sends as much
+    /// as arrives.
+    #[test]
+    fn a_recovery_after_a_timeout_conserves_packets() {
+        let mut bbr = Bbr::new(LEN, 10 * LEN);
+        bbr.window = 80 * LEN;
+        bbr.time_out();
+        assert_eq!(bbr.repair_after_timeout(0, 5 * LEN), 6 * LEN);
+        bbr.on_ack(&ack(false, LEN));
+        assert!(!bbr.conserves);
+        let window = bbr.on_ack(&ack(true, 2 * LEN));
+        assert_eq!(window, 22 * LEN, "20 in flight and two that arrived");
+    }
+
+    /// Bursts of 1/1024 s are whole segments, two at least.
+    #[test]
+    fn a_burst_is_whole_segments() {
+        let mut bbr = Bbr::new(LEN, 10 * LEN);
+        for (mbit, segments) in [(1, 1), (2, 2), (24, 2), (30, 2), (36, 3), (100, 8)] {
+            bbr.pacing_rate = mbit * 125_000;
+            assert_eq!(bbr.quantum(), segments * LEN, "{mbit} Mbit/s");
+        }
     }
 }

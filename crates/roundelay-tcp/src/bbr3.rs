@@ -880,7 +880,7 @@ impl PathModel for Bbr3 {
         self.was_repairing = true;
     }
 
-    fn repair_after_timeout(&mut self, in_flight: u64) -> u64 {
+    fn repair_after_timeout(&mut self, _lost_in_all: u64, in_flight: u64) -> u64 {
         self.window = in_flight + self.segment_len;
         self.window
     }
@@ -987,7 +987,10 @@ mod tests {
             delivered,
             was_in_flight: sample.in_flight,
             in_flight: sample.in_flight - LEN,
+            lost_in_all: 0,
+            held_for: Duration::ZERO,
             is_repairing: false,
+            is_recovering: false,
         }
     }
 
@@ -1216,7 +1219,7 @@ mod tests {
         flow.follow_repair(&ack);
         assert_eq!(flow.window, 200 * LEN);
         flow.time_out();
-        assert_eq!(flow.repair_after_timeout(3 * LEN), 4 * LEN);
+        assert_eq!(flow.repair_after_timeout(0, 3 * LEN), 4 * LEN);
         flow.follow_repair(&ack);
         assert_eq!(flow.window, 200 * LEN);
         for (is_pipe_full, state) in [(true, State::Cruise), (false, State::Startup)] {

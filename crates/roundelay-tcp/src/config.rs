@@ -33,6 +33,9 @@ pub enum Control {
     /// for the long term and the short. This is the third version, draft-ietf-ccwg-bbr of
     /// August 2026. The draft has no answer to marks, so `ecn` is refused.
     Bbr3,
+    /// Keeps the delay that it adds at a target, and so yields to others: RFC 6817. It measures
+    /// one-way delays by `timestamps`.
+    Ledbat,
 }
 
 impl Control {
@@ -48,6 +51,7 @@ impl Control {
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
+            Self::Ledbat => "ledbat",
         }
     }
 }
@@ -82,6 +86,19 @@ pub enum Offload {
     Whole,
 }
 
+/// What a sender's window is after a silence of more than a timeout, at most. The threshold is then
+/// at least three quarters of the window before (RFC 2861, section 3.2; RFC 7661, section 4.4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IdleRestart {
+    /// As before the silence.
+    Kept,
+    /// The initial window, however long the silence was: RFC 5681, section 4.1.
+    AtOnce,
+    /// Half for each timeout of the silence, down to the initial window: RFC 2861, section 3.2, as in
+    /// Linux (`net.ipv4.tcp_slow_start_after_idle`, man 7 tcp).
+    ByHalves,
+}
+
 /// When to restart the retransmission timer during NewReno's recovery: RFC 6582, section 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartialTimer {
@@ -99,6 +116,11 @@ pub struct Config {
     pub flavour: Flavour,
     /// How the window grows.
     pub control: Control,
+    /// The delay that LEDBAT adds to the path: 1 ms to 100 ms (RFC 6817, section 2.4.2, TARGET).
+    pub ledbat_target: Duration,
+    /// How fast LEDBAT follows its target: 1 to 10. RFC 6817 allows at most 1, with which the window
+    /// grows no faster than Reno's (section 2.4.2, GAIN). RFC 7928, section 5.4, asks for 10.
+    pub ledbat_gain: u32,
     /// The most data in a segment (SMSS): 1 to 65535 bytes.
     pub segment_len: u32,
     /// Bytes that a segment takes on the wire in addition to its data: 0 to 65535.
@@ -158,11 +180,14 @@ pub struct Config {
     /// Whether new data goes out in bursts, as with segmentation offload. This needs selective
     /// acknowledgements. What is sent again goes out one by one.
     pub offload: Offload,
+    /// Whether a sender waits while the queue of its own host holds two bursts of its data, or more
+    /// than 1/1024 s at its pacing rate, so that it never fills that queue: TCP small queues, as in
+    /// Linux. The driver tells what leaves that queue ([`Sender::depart`](crate::Sender::depart)).
+    pub small_queue: bool,
     /// Whether the connection starts with SYN and SYN-ACK.
     pub syn_exchange: bool,
-    /// Whether a sender that was idle for longer than a timeout starts again from the initial
-    /// window: RFC 5681, section 4.1.
-    pub idle_restart: bool,
+    /// The window of a sender that was idle for longer than a timeout. BBR keeps its own.
+    pub idle_restart: IdleRestart,
     /// Whether the window grows only when it is in full use: RFC 9438, section 5.8, and RFC 7661.
     pub window_validation: bool,
     /// CUBIC: whether a connection whose window shrinks makes room for others sooner (RFC 9438,
@@ -181,6 +206,9 @@ pub struct Config {
     /// section 4.8, has the curve begin with K = 0 and the present window as W_max, and no least
     /// growth.
     pub least_growth: bool,
+    /// Whether a reduction counts the window in whole segments, as Linux does, and leaves whole
+    /// segments: seven tenths of 6.9 segments are 4 and not 4.8. `reno` and `cubic` do so.
+    pub whole_segments: bool,
     /// When the first slow start ends.
     pub slow_start: SlowStart,
     /// Whether the window shrinks with what arrives during a fast recovery with selective
@@ -245,6 +273,8 @@ impl Config {
         Self {
             flavour: Flavour::Sack,
             control: Control::Cubic,
+            ledbat_target: Duration::from_millis(100),
+            ledbat_gain: 1,
             segment_len: 1448,
             header_len: 52,
             bare_len: 52,
@@ -266,13 +296,15 @@ impl Config {
             ecn: false,
             pacing: false,
             offload: Offload::None,
+            small_queue: false,
             syn_exchange: true,
-            idle_restart: true,
+            idle_restart: IdleRestart::AtOnce,
             window_validation: true,
             fast_convergence: true,
             constant_friendliness: false,
             unpaced_start: false,
             least_growth: false,
+            whole_segments: false,
             slow_start: SlowStart::UntilLoss,
             proportional_reduction: false,
             timeout_above_round_trip: false,
@@ -286,18 +318,21 @@ impl Config {
 
     /// Linux today, as far as we model it. As `rfc`, with HyStart, Linux's CUBIC, proportional rate
     /// reduction, RACK and tail loss probes, timeouts of 200 ms and more above the round trip,
-    /// acknowledgements delayed by 40 ms and quick ones, and a clock of 1 us. The receive window
+    /// acknowledgements delayed by 40 ms and quick ones, windows that a silence halves for each
+    /// timeout and that a loss leaves in whole segments, and a clock of 1 us. The receive window
     /// grows to 3 MiB, which is half of the buffer that `net.ipv4.tcp_rmem` allows, 6,291,456
     /// bytes, because `net.ipv4.tcp_adv_win_scale` is 1 (man 7 tcp, and Linux's ip-sysctl). D-SACK
     /// is not there.
     pub const fn linux() -> Self {
         Self {
+            idle_restart: IdleRestart::ByHalves,
             slow_start: SlowStart::HyStart,
             receive_window: 3 * 1024 * 1024 / 1448,
             window_growth: true,
             constant_friendliness: true,
             unpaced_start: true,
             least_growth: true,
+            whole_segments: true,
             proportional_reduction: true,
             timeout_above_round_trip: true,
             rack: true,
@@ -328,7 +363,7 @@ impl Config {
             initial_timeout: Duration::from_secs(3),
             granularity: MICROSECOND,
             delayed_acknowledgement: None,
-            idle_restart: false,
+            idle_restart: IdleRestart::Kept,
             window_validation: false,
             burst_avoidance: false,
             ..Self::rfc()
@@ -373,6 +408,13 @@ impl Config {
                 parameter: "ecn",
                 value: format!("true with control {control}"),
                 range: format!("false, as {version} of bbr has no answer to marks"),
+            });
+        }
+        if self.control == Control::Ledbat && !self.timestamps {
+            return Err(ConfigError {
+                parameter: "timestamps",
+                value: "false with control ledbat".to_owned(),
+                range: "true, as ledbat measures one-way delays by them".to_owned(),
             });
         }
         if self.rack && self.flavour != Flavour::Sack {
@@ -427,6 +469,13 @@ impl Config {
         )?;
         count("receive_window", self.receive_window, 1, 100_000_000)?;
         count("duplicate_threshold", self.duplicate_threshold, 1, 1000)?;
+        count("ledbat_gain", self.ledbat_gain, 1, 10)?;
+        span(
+            "ledbat_target",
+            self.ledbat_target,
+            Duration::from_millis(1),
+            Duration::from_millis(100),
+        )?;
         span(
             "max_timeout",
             self.max_timeout,

@@ -95,6 +95,16 @@ impl DeliveryMeter {
         self.delivered
     }
 
+    /// Bytes lost in all, by acknowledgements and by timers.
+    pub(crate) fn lost_in_all(&self) -> u64 {
+        self.lost_in_all
+    }
+
+    /// What a timer has found lost is no loss that the next acknowledgement tells.
+    pub(crate) fn end_timer(&mut self) {
+        self.lost = 0;
+    }
+
     /// Whether measurements are spoilt now because the application had too little data.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited > 0

@@ -37,8 +37,10 @@ mod cubic;
 mod custom;
 mod delivery;
 mod hystart;
+mod ledbat;
 mod model;
 mod offload;
+mod policer;
 mod probe;
 mod prr;
 mod rack;
@@ -52,9 +54,12 @@ mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
+mod small_queue;
 mod tail_loss;
 
-pub use config::{Config, ConfigError, Control, Flavour, Offload, PartialTimer, SlowStart};
+pub use config::{
+    Config, ConfigError, Control, Flavour, IdleRestart, Offload, PartialTimer, SlowStart,
+};
 pub use cubic::Cubic;
 pub use custom::{CongestionControl, CustomControl, Feedback, MAX_WINDOW};
 pub use receiver::{Receiver, ReceiverStatistics};

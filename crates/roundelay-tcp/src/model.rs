@@ -31,13 +31,17 @@ pub(crate) struct Acknowledged {
     /// Bytes that arrived, and bytes that are lost, as this acknowledgement tells.
     pub(crate) newly_delivered: u64,
     pub(crate) lost: u64,
-    /// Bytes that have arrived in all.
+    /// Bytes that have arrived and that were lost in all.
     pub(crate) delivered: u64,
+    pub(crate) lost_in_all: u64,
     /// Bytes in the network before this acknowledgement, and after it.
     pub(crate) was_in_flight: u64,
     pub(crate) in_flight: u64,
-    /// Whether losses are under repair.
+    /// How long pacing holds the next segment back.
+    pub(crate) held_for: Duration,
+    /// Whether losses are under repair, and whether it is a fast recovery.
     pub(crate) is_repairing: bool,
+    pub(crate) is_recovering: bool,
 }
 
 /// A law with a model of the path. Rates are in bytes a second, windows in bytes.
@@ -67,9 +71,9 @@ pub(crate) trait PathModel {
     /// A timeout, so the window is one segment.
     fn time_out(&mut self);
 
-    /// We know now what was lost by the timeout, and how much is still in the network. Returns the
-    /// window.
-    fn repair_after_timeout(&mut self, in_flight: u64) -> u64;
+    /// We know now what was lost by the timeout: bytes in all, and how much is still in the network.
+    /// Returns the window.
+    fn repair_after_timeout(&mut self, lost_in_all: u64, in_flight: u64) -> u64;
 
     /// A segment is lost. `_delivered` bytes have arrived by now.
     fn on_loss(&mut self, _now: Instant, _delivered: u64, _lost: &Lost) {}

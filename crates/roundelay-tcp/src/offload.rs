@@ -16,7 +16,7 @@ use crate::segment::Segment;
 use crate::sender::{Mode, Sender};
 
 /// Bursts a second.
-const BURSTS: u64 = 1024;
+pub(crate) const BURSTS: u64 = 1024;
 /// The fewest segments in a burst.
 const LEAST: u32 = 2;
 /// A burst waits for no more than this part of the window.
@@ -65,7 +65,7 @@ impl Sender {
     }
 
     /// Segments in a full burst.
-    fn burst_segments(&self) -> u32 {
+    pub(crate) fn burst_segments(&self) -> u32 {
         let most = self.config.most_in_burst();
         let Some(rate) = self.burst_rate() else {
             return most;
@@ -80,7 +80,7 @@ impl Sender {
     }
 
     /// In bytes a second: the pacing rate, or what it would be. None before a round trip is known.
-    fn burst_rate(&self) -> Option<u64> {
+    pub(crate) fn burst_rate(&self) -> Option<u64> {
         let smoothed = self.timer.smoothed()?;
         if let Some(rate) = self.congestion.pacing_rate(Some(smoothed)) {
             return Some(rate);

@@ -40,11 +40,17 @@ impl Probe {
     }
 }
 
-/// TLP_calc_PTO(): section 7.2. Receivers hold back the acknowledgement of a single segment.
+/// TLP_calc_PTO(): section 7.2. Receivers hold back the acknowledgement of a single segment, for as
+/// long as they may (TLP.max_ack_delay). In Linux, whose timeouts lie `min_timeout` above the round
+/// trip, this is `min_timeout`, too, so the probe comes in place of the timeout.
 pub(crate) fn timeout(smoothed: Option<Duration>, is_single: bool, config: &Config) -> Duration {
     let Some(smoothed) = smoothed else {
         return FIRST_TIMEOUT;
     };
-    let wait = config.delayed_acknowledgement.filter(|_| is_single);
-    smoothed + smoothed + wait.unwrap_or(Duration::ZERO)
+    let wait = match config.delayed_acknowledgement {
+        _ if !is_single => Duration::ZERO,
+        _ if config.timeout_above_round_trip => config.min_timeout,
+        delay => delay.unwrap_or(Duration::ZERO),
+    };
+    smoothed + smoothed + wait
 }

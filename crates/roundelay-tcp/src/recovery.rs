@@ -27,6 +27,9 @@ impl Sender {
             if rack.deadline().is_some_and(|deadline| deadline <= now) {
                 self.on_reordering_timer(now);
                 self.tell_model_of_losses(now);
+                if let Some(meter) = &mut self.scoreboard.meter {
+                    meter.end_timer();
+                }
             }
         }
         if self.probe.deadline.is_some_and(|deadline| deadline <= now) {
@@ -167,9 +170,12 @@ impl Sender {
             newly_delivered,
             lost,
             delivered: meter.delivered(),
+            lost_in_all: meter.lost_in_all(),
             was_in_flight,
             in_flight,
+            held_for: self.paced_until.since(now),
             is_repairing: self.mode.is_repair(),
+            is_recovering: self.mode == Mode::Recovery,
         };
         self.congestion.follow_model(&ack);
         // BBRHandleProbeRTT(): if the window is small on purpose, its rates do not count.
@@ -247,10 +253,10 @@ impl Sender {
                 round_trip,
             });
         }
-        if self.congestion.is_custom() {
-            return self.grow_custom(now, bytes, round_trip, is_limited);
+        if self.congestion.reads_flight() {
+            return self.grow_by_flight(now, bytes, round_trip, is_limited);
         }
-        // Built-in laws read neither the flight nor this round trip.
+        // The other laws read neither the flight nor this round trip.
         let feedback = SenderFeedback {
             acknowledged: bytes,
             ..self.feedback(now, 0)
@@ -263,7 +269,7 @@ impl Sender {
     }
 
     #[cold]
-    fn grow_custom(
+    fn grow_by_flight(
         &mut self,
         now: Instant,
         bytes: u64,
@@ -368,7 +374,7 @@ impl Sender {
     pub(crate) fn retransmit_fast(&mut self, now: Instant) {
         self.probe.cancel();
         self.statistics.fast_retransmits += 1;
-        let flight = self.flight_of_loss();
+        let flight = self.flight_to_reduce(self.outstanding() - self.limited);
         self.congestion
             .reduce(Reason::Loss, self.feedback(now, flight));
         (self.is_partial, self.is_rescued) = (false, false);
@@ -380,13 +386,14 @@ impl Sender {
         self.timer.restart(now);
     }
 
-    /// Which flight a loss reduces. FlightSize counts unacknowledged data, but much of it may have
-    /// arrived behind a gap that outlasts a recovery, because its retransmission was lost too. RACK
-    /// goes on then, so with RACK the window is the upper bound, as in Linux.
-    fn flight_of_loss(&self) -> u64 {
-        let flight = self.outstanding() - self.limited;
+    /// Which flight a loss or a mark reduces. FlightSize counts unacknowledged data, but much of it
+    /// may have arrived behind a gap that outlasts a recovery, because its retransmission was lost
+    /// too. RACK goes on then. So with RACK it is the window, as in Linux, and also where the
+    /// application's data ends and little is in flight: a window that is not in full use does not
+    /// grow, so it may stand for the flight (RFC 9438, section 4.6).
+    pub(crate) fn flight_to_reduce(&self, flight: u64) -> u64 {
         if self.scoreboard.rack.is_some() {
-            flight.min(self.congestion.window)
+            self.congestion.window
         } else {
             flight
         }
@@ -427,8 +434,9 @@ impl Sender {
         if has_reacted_in_this_window {
             return;
         }
+        let flight = self.flight_to_reduce(self.outstanding());
         self.congestion
-            .reduce(Reason::Mark, self.feedback(now, self.outstanding()));
+            .reduce(Reason::Mark, self.feedback(now, flight));
         self.congestion.window = self.congestion.threshold;
         self.marked_until = self.highest;
         self.must_tell_reduction = true;
@@ -455,6 +463,9 @@ impl Sender {
     /// Handles a timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section
     /// 5.1.
     ///
+    /// With RACK, what was sent less than a round trip ago is still in flight, and the window has room
+    /// for one segment beside it, as in Linux.
+    ///
     /// The flight is the unacknowledged data (FlightSize). But during a repair much of this data
     /// arrived long ago, so the flight is bounded by what the repair allowed. Otherwise a long
     /// recovery would raise the threshold instead of lowering it.
@@ -464,15 +475,24 @@ impl Sender {
             Mode::Recovery => self.outstanding().min(self.congestion.threshold),
             _ => self.outstanding(),
         };
+        let flight = self.flight_to_reduce(flight);
+        // In Linux the recovery's threshold stays, because its window was reduced already.
+        let is_reduced = self.scoreboard.rack.is_some() && self.mode == Mode::Recovery;
+        let kept = is_reduced.then_some(self.congestion.threshold);
         self.congestion
             .time_out(self.feedback(now, flight), !self.is_backed_off);
+        self.congestion.threshold = kept.unwrap_or(self.congestion.threshold);
         self.is_backed_off = true;
         self.probe.cancel();
         self.go_back();
         self.tell_model_of_losses(now);
         let in_flight = self.scoreboard.pipe();
+        let meter = self.scoreboard.meter.as_ref();
+        let lost = meter.map_or(0, |meter| meter.lost_in_all());
         if let Some(model) = self.congestion.model() {
-            self.congestion.window = model.repair_after_timeout(in_flight);
+            self.congestion.window = model.repair_after_timeout(lost, in_flight);
+        } else if self.scoreboard.rack.is_some() {
+            self.congestion.window = in_flight + self.segment_len();
         }
     }
 
@@ -546,6 +566,10 @@ impl Sender {
             })
         };
         let round_trip = self.tick(now).since(sent_at?);
+        if self.config.timestamps {
+            let delay = segment.timestamp.since(segment.echo);
+            self.congestion.note_delay(now, delay);
+        }
         self.timer.sample(round_trip, &self.config);
         self.probe.has_sample = true;
         Some(round_trip)

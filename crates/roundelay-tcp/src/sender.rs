@@ -145,11 +145,13 @@ pub struct Sender {
     /// When the last tick of the clock for round trips started.
     tick: Instant,
     /// Pacing: no segment before this time.
-    paced_until: Instant,
+    pub(crate) paced_until: Instant,
     /// Whether pacing held a segment back at the last poll.
     is_held: bool,
     /// Segments left of the burst that goes out now.
     pub(crate) burst: u32,
+    /// Bytes of data in the queue of the sender's host, if it has a small queue.
+    pub(crate) queued: u64,
     pub(crate) statistics: SenderStatistics,
 }
 
@@ -215,6 +217,7 @@ impl Sender {
             paced_until: Instant::ZERO,
             is_held: false,
             burst: 0,
+            queued: 0,
             statistics: SenderStatistics::default(),
             config,
         }
@@ -454,7 +457,8 @@ impl Sender {
         let window = self.congestion.window + self.allowance();
         let limit = (self.acknowledged + window).min(self.receive_limit());
         self.is_roomy = self.next + self.segment_len() <= self.acknowledged + window;
-        if len == 0 || self.next + u64::from(len) > limit {
+        let waits = self.waits_for_departures(false);
+        if len == 0 || waits || self.next + u64::from(len) > limit {
             return None;
         }
         Some(self.emit_next(now, len))
@@ -472,7 +476,8 @@ impl Sender {
         };
         let room = self.congestion.window.saturating_sub(used);
         self.is_roomy = room >= self.segment_len();
-        if is_recovery && !self.is_roomy {
+        let waits = self.burst == 0 && self.waits_for_departures(false);
+        if is_recovery && !self.is_roomy || waits && self.waits_for_departures(true) {
             return None;
         }
         if let Some((sequence, len)) = self.retransmit_lost() {
@@ -481,6 +486,9 @@ impl Sender {
                 self.timer.restart(now);
             }
             return Some(self.emit(now, sequence, len));
+        }
+        if waits {
+            return None;
         }
         self.tell_model_of_restart(now, len);
         let fits = u64::from(len) <= room && self.next + u64::from(len) <= self.receive_limit();
@@ -543,13 +551,17 @@ impl Sender {
             end = self.early.start().unwrap_or(end);
         }
         let len = self.segment_len().min(end - self.next) as u32;
-        let is_silent = self.config.idle_restart
-            && self.highest == self.acknowledged
-            && now.since(self.sent_at) > self.timer.timeout();
+        let silence = now.since(self.sent_at);
+        let timeout = self.timer.timeout();
+        let is_silent = self.highest == self.acknowledged && silence > timeout;
         // A law that paces by itself comes back from silence without a burst.
         if len > 0 && is_silent && self.scoreboard.meter.is_none() {
-            let restart = u64::from(self.config.initial_window) * self.segment_len();
-            self.congestion.restart_after_silence(restart);
+            let least = u64::from(self.config.initial_window) * self.segment_len();
+            let rule = self.config.idle_restart;
+            self.congestion
+                .restart_after_silence(rule, least, [silence, timeout]);
+            // Once for each silence.
+            self.sent_at = now;
         }
         len
     }
@@ -585,6 +597,9 @@ impl Sender {
         self.pace(now, len);
         self.reduction.send(len);
         self.sent_at = now;
+        if self.config.small_queue {
+            self.queued += u64::from(len);
+        }
         let tells = self.must_tell_reduction && !is_old;
         self.must_tell_reduction &= !tells;
         let flags = Flags::NONE

@@ -104,8 +104,9 @@ impl Sender {
         if self.scoreboard.meter.is_some() {
             return;
         }
+        let flight = self.flight_to_reduce(self.outstanding());
         self.congestion
-            .reduce(Reason::Loss, self.feedback(now, self.outstanding()));
+            .reduce(Reason::Loss, self.feedback(now, flight));
         self.congestion.window = self.congestion.threshold;
         self.statistics.losses_repaired_by_probes += 1;
     }

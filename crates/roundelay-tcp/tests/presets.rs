@@ -1,7 +1,7 @@
 //! Presets have the parameters of their originals, value by value.
 
 use roundelay::Duration;
-use roundelay_tcp::{Config, Control, Flavour, Offload, PartialTimer, SlowStart};
+use roundelay_tcp::{Config, Control, Flavour, IdleRestart, Offload, PartialTimer, SlowStart};
 
 const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -20,6 +20,8 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         wrap_differences: false,
         flavour: Flavour::NewReno,
         control: Control::Reno,
+        ledbat_target: millis(100),
+        ledbat_gain: 1,
         segment_len: 1460,
         header_len: 1510 - 1460,
         bare_len: 40,
@@ -40,8 +42,9 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         ecn: false,
         pacing: false,
         offload: Offload::None,
+        small_queue: false,
         syn_exchange: true,
-        idle_restart: false,
+        idle_restart: IdleRestart::Kept,
         window_validation: false,
         fast_convergence: true,
         partial_deflation: true,
@@ -50,6 +53,7 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         constant_friendliness: false,
         unpaced_start: false,
         least_growth: false,
+        whole_segments: false,
         slow_start: SlowStart::UntilLoss,
         proportional_reduction: false,
         timeout_above_round_trip: false,
@@ -153,7 +157,7 @@ fn a_host_of_today_does_what_the_rfcs_say() {
     assert_eq!((rfc.ecn, rfc.pacing), (false, false));
     assert_eq!(
         (
-            rfc.idle_restart,
+            rfc.idle_restart == IdleRestart::AtOnce,
             rfc.window_validation,
             rfc.fast_convergence,
             rfc.partial_deflation

@@ -7,8 +7,7 @@ use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, cake};
 use roundelay::{ConfigError, Fault, Limit, QueueSpec, Rate, UnitError, parse_limit};
-use roundelay_files::{Described, Written};
-use schemars::{Schema, json_schema};
+use roundelay_files::Written;
 
 /// Writes a word so that a shell reads it back.
 pub fn shell_word(word: &str) -> String {
@@ -211,17 +210,6 @@ impl Written for Mtu {
 
     fn from_number(number: u64) -> Option<Self> {
         parse_mtu(&number.to_string()).ok()
-    }
-}
-
-impl Described for Mtu {
-    const NAME: &'static str = "Mtu";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "integer", "minimum": 576, "maximum": 65535}, {"const": "none"}],
-            "description": "Bytes of the longest IP packet, or none.", "examples": [1400, "none"]
-        })
     }
 }
 

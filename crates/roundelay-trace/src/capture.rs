@@ -17,7 +17,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Broken, CaptureError};
@@ -116,7 +115,8 @@ pub enum Heading {
 pub struct LinkType(pub u16);
 
 /// Oddities of a capture, counted while reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureNotes {
     /// Packets returned to the caller.
     pub packets: u64,

@@ -3,7 +3,6 @@
 //! Times are in seconds, rates in bits per second, sizes in bytes. Delay is the time from a
 //! packet's arrival at the port to the end of its transmission.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::host_summary::{HostFairness, HostsSummary};
@@ -14,7 +13,8 @@ use crate::reaction::basis::{Basis, OpenEnd};
 use crate::selection::SelectionSummary;
 
 /// Results of one capture replayed through several disciplines.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Version of Roundelay.
     pub version: &'static str,
@@ -98,7 +98,8 @@ pub struct OtherSeed {
 }
 
 /// The replayed capture.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureSummary {
     /// The file's name.
     pub name: String,
@@ -125,7 +126,8 @@ pub struct CaptureSummary {
 }
 
 /// A flow as offered to the port.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
     /// Readable name: `tcp 10.0.0.1:443 > 10.0.0.2:51000`.
     pub label: String,
@@ -159,7 +161,8 @@ pub struct FlowSummary {
 }
 
 /// Results of one discipline.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DisciplineResult {
     /// Specification in the user's syntax: `fq_codel target 5ms`.
     pub spec: String,
@@ -239,7 +242,8 @@ pub struct KindCurves {
 }
 
 /// Results of one discipline for one flow.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowResult {
     /// Throughput, loss, delay, reordering.
     #[serde(flatten)]
@@ -285,7 +289,8 @@ impl FlowResult {
 }
 
 /// Curves to draw.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curves {
     /// Bin width of the curves over time, seconds.
     pub bin: f64,
@@ -306,7 +311,8 @@ pub struct Curves {
 }
 
 /// Jain's fairness index of service divided by weight.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jain {
     /// Mean over the windows.
     pub mean: f64,
@@ -321,7 +327,8 @@ pub struct Jain {
 
 /// Time of this machine's processor that a discipline takes, without the driver's own. Time that
 /// other programs take does not count.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// Nanoseconds for one packet in and out: median of several runs.
     pub nanos_per_packet: f64,

@@ -20,7 +20,6 @@ use std::net::IpAddr;
 use etherparse::err::ip::LaxHeaderSliceError;
 use etherparse::{LaxIpPayloadSlice, LaxIpSlice, LaxIpv6Slice};
 use roundelay::Ecn;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::capture::{Frame, LinkType};
@@ -132,7 +131,8 @@ pub enum Unparsable {
 }
 
 /// Number of packets with unreadable headers, by reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnparsableCounts {
     /// See [`Unparsable::NotIp`].
     pub not_ip: u64,

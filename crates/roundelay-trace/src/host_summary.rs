@@ -1,10 +1,10 @@
 //! Hosts of a comparison: their summaries, and how a discipline divides the link among them.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The end of a flow whose address is the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HostEnd {
     /// Where packets come from.
@@ -14,7 +14,8 @@ pub enum HostEnd {
 }
 
 /// The hosts at one end of the flows.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostsSummary {
     /// Which end. With a discipline that shares by both, it is the one with fewer hosts.
     pub end: HostEnd,
@@ -23,7 +24,8 @@ pub struct HostsSummary {
 }
 
 /// A host as its flows offer traffic to the port.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSummary {
     /// Its address, or the flow's name if the packets show none.
     pub label: String,
@@ -37,7 +39,8 @@ pub struct HostSummary {
 }
 
 /// How a discipline divides the link among hosts with bulk flows.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostFairness {
     /// Jain's index of the parts of their fair shares that they got.
     pub jain: f64,

@@ -4,7 +4,6 @@
 //! A queue hurts each kind in its own way: a call suffers from each packet's wait, a bulk transfer
 //! from what it lacks to its fair share. So advice judges each kind on its own.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
@@ -65,7 +64,8 @@ impl Pace {
 }
 
 /// What a flow most likely is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
@@ -177,7 +177,8 @@ fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
 }
 
 /// One discipline's results for the flows of one kind.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindOutcome {
     /// The kind.
     pub kind: Kind,
@@ -206,7 +207,8 @@ pub struct KindOutcome {
 }
 
 /// What the users of a kind's flows get, where senders react.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Served {
     /// Bits per second over the link.
     pub throughput: f64,

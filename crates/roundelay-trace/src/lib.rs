@@ -40,6 +40,8 @@ mod outcome;
 mod plateau;
 mod presence;
 pub mod reaction;
+#[cfg(feature = "schema")]
+mod schema;
 mod selection;
 mod shaped;
 mod sink;

@@ -1,5 +1,5 @@
 //! Models of links: `wifi`, `lte` and `starlink` draw a link trace from a seed, for when none is
-//! recorded.
+//! recorded, and `steps` has a rate that changes at even intervals.
 //!
 //! You write a model like a discipline, `wifi stations 5`, instead of a trace's file.
 
@@ -7,6 +7,7 @@ mod draw;
 mod lte;
 mod settings;
 mod starlink;
+mod steps;
 mod wifi;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use roundelay::{ConfigError, Seed};
 use lte::Lte;
 use settings::Model;
 use starlink::Starlink;
+use steps::Steps;
 use wifi::Wifi;
 
 /// A link model and its parameters.
@@ -32,6 +34,7 @@ enum Kind {
     Wifi(Wifi),
     Lte(Lte),
     Starlink(Starlink),
+    Steps(Steps),
 }
 
 impl LinkModel {
@@ -46,6 +49,7 @@ impl LinkModel {
             Some((&Wifi::NAME, rest)) => Kind::Wifi(settings::read(rest)?),
             Some((&Lte::NAME, rest)) => Kind::Lte(settings::read(rest)?),
             Some((&Starlink::NAME, rest)) => Kind::Starlink(settings::read(rest)?),
+            Some((&Steps::NAME, rest)) => Kind::Steps(settings::read(rest)?),
             _ => return Ok(None),
         };
         let text = words.join(" ").into();
@@ -63,6 +67,7 @@ impl LinkModel {
             Kind::Wifi(_) => Wifi::NAME,
             Kind::Lte(_) => Lte::NAME,
             Kind::Starlink(_) => Starlink::NAME,
+            Kind::Steps(_) => Steps::NAME,
         }
     }
 
@@ -73,6 +78,7 @@ impl LinkModel {
             Kind::Wifi(wifi) => wifi.times(&mut random),
             Kind::Lte(lte) => lte.times(&mut random),
             Kind::Starlink(starlink) => starlink.times(&mut random),
+            Kind::Steps(steps) => steps.times(&mut random),
         }
     }
 }
@@ -108,6 +114,7 @@ mod tests {
         rows::<Wifi>(page);
         rows::<Lte>(page);
         rows::<Starlink>(page);
+        rows::<Steps>(page);
     }
 
     #[test]

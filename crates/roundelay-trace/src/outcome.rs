@@ -1,10 +1,10 @@
 //! Totals over a set of packets: what was sent, dropped and marked, and the delay.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Totals over a set of packets.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// Packets sent.
     pub packets: u64,
@@ -32,7 +32,8 @@ impl Outcome {
 }
 
 /// Packets dropped, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drops {
     /// Tail drops: the buffer was full and the arriving packet was dropped.
     pub full: u64,
@@ -44,7 +45,7 @@ pub struct Drops {
     pub refused: u64,
     /// Acknowledgements that later ones repeat (`cake ack-filter`), so nothing is lost.
     #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
+    #[cfg_attr(feature = "schema", schemars(default))]
     pub filtered: u64,
 }
 
@@ -61,7 +62,8 @@ impl Drops {
 }
 
 /// Quantiles of delay in seconds.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delay {
     /// Arithmetic mean.
     pub mean: f64,

@@ -10,9 +10,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use roundelay::Fault;
-use roundelay_files::{Described, Written};
+use roundelay_files::Written;
 use roundelay_metrics::units::counted;
-use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
 
 use crate::arguments::shell_word;
@@ -73,7 +72,8 @@ pub struct Direction {
 }
 
 /// Packets left out of a comparison, by first cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Packets before or behind the part of the time that is replayed.
     #[serde(skip_serializing_if = "is_zero")]
@@ -91,7 +91,8 @@ pub struct LeftOut {
 }
 
 /// A selection and its effect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelectionSummary {
     /// The selected interface.
     pub interface: Option<String>,
@@ -1035,18 +1036,6 @@ impl Written for DirectionChoice {
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|error: DirectionError| error.into())
-    }
-}
-
-impl Described for DirectionChoice {
-    const NAME: &'static str = "Direction";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "pattern": "^(auto|both|in|out|(from|to) +(private|[0-9a-fA-F.:/]+))$",
-            "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address, a network, a link-layer address or all private addresses.",
-            "examples": ["both", "to 192.168.1.0/24"]
-        })
     }
 }
 

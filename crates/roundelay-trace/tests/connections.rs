@@ -152,6 +152,29 @@ fn requests_responses_and_pauses() {
     assert_eq!(connection.over, [false, true], "the server sends more");
 }
 
+/// A server that speaks first, as those of SSH and mail do, has heard of the client with the third
+/// segment of the handshake: 60 ms after that passes here, and 5 ms are its own.
+#[test]
+fn a_server_that_speaks_first_waits_for_the_handshake() {
+    let connection = one(&[
+        Packet(0.0, true, SYN, 99, 0, 0),
+        Packet(60.0, false, SYN | ACK, 999, 100, 0),
+        Packet(80.0, true, ACK, 100, 1000, 0),
+        Packet(145.0, false, ACK, 1000, 100, 40),
+        Packet(165.0, true, ACK, 100, 1040, 30),
+        Packet(230.0, false, ACK, 1040, 130, 500),
+        Packet(250.0, true, ACK | FIN, 130, 1540, 0),
+    ]);
+    assert_eq!(
+        said(&connection),
+        [
+            (End::Server, 40, 5),
+            (End::Client, 30, 0),
+            (End::Server, 500, 5)
+        ]
+    );
+}
+
 /// Sequence numbers wrap.
 #[test]
 fn sequence_numbers_wrap() {

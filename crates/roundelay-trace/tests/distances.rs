@@ -272,6 +272,38 @@ fn far_hosts_behind_a_busy_link_have_their_own_round_trips() {
     }
 }
 
+/// Regression: where the near host is silent, a far one's own round trip was taken for a wait of the
+/// near one, and it had that one's distance.
+#[test]
+fn a_far_host_alone_waits_for_nobody() {
+    let mut packets = Vec::new();
+    for (host, way) in [(2, 5.0), (3, 80.0)] {
+        let fetches = Fetches {
+            client: (host, 50_000),
+            ways: [way, 0.1],
+            acknowledging: Acknowledging::Usual,
+            has_clocks: false,
+            has_handshake: host == 2,
+        };
+        for packet in fetches.packets() {
+            // The near host has the first three seconds, the far one all later ones.
+            if (host == 2) == (packet.at < 3000.0) {
+                packets.push(packet);
+            }
+        }
+    }
+    let mut options = Options::new("1mbit".parse().unwrap(), Vec::new());
+    options.adapts = true;
+    options.selection.chooses = true;
+    // So slow that the link is always busy.
+    options.captured_rate = Some("100kbit".parse().unwrap());
+    let bytes = std::io::Cursor::new(pcap(packets));
+    let capture = Capture::from_reader("t.pcap", bytes).unwrap();
+    let found = round_trips(&applications(capture, &options, &mut ()).unwrap());
+    let far = found[1].expect("measured");
+    assert!((far - 80.1).abs() <= 8.0, "{found:?}");
+}
+
 /// Regression: a client's packets of one millisecond, which its uplink spreads over 24, have one
 /// timestamp. Each was taken for the first with it, so the last one's echo came after 3 ms.
 #[test]

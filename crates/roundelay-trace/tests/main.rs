@@ -16,6 +16,7 @@ mod kinds;
 mod link_layer;
 mod links;
 mod loads;
+mod pages;
 mod selection;
 mod speed;
 mod stations;

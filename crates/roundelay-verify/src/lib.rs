@@ -14,14 +14,14 @@ mod trace;
 
 use std::io::{self, BufRead, Read as _};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use log::{FORMAT, Header, Line};
 use network::NetworkState;
 
 /// Totals of a log.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verified {
     /// Events.
     pub events: u64,
@@ -38,7 +38,8 @@ pub struct Verified {
 }
 
 /// Number of checks of each kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checks {
     /// Ends of packets: one for each packet, and at its destination if delivered.
     pub fates: u64,
@@ -60,7 +61,8 @@ pub struct Checks {
 }
 
 /// A line of a log whose event is impossible.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fault {
     /// Line number, from 1.
     pub line: u64,

@@ -11,7 +11,7 @@ use roundelay::{
 
 use crate::Checks;
 use crate::check::{Check, ensure};
-use crate::log::{Limits, LinkRecord, MostRecord, Order};
+use crate::log::{Limits, LinkRecord, MostRecord, Order, ShaperRecord};
 use crate::trace::Trace;
 
 /// A packet in a queue.
@@ -79,6 +79,8 @@ pub(crate) struct LinkState {
     wire: WireCounts,
     /// When the shaper's bucket is full again, in picoseconds, if it promises a rate.
     bucket_full_at: u128,
+    /// Until when the link rests, as the last line about a rest tells.
+    rests_until: u64,
 }
 
 /// An upper bound of the average backlog that arrivals find, for a discipline that signals by this
@@ -132,6 +134,7 @@ impl LinkState {
             has_decided: false,
             wire: WireCounts::default(),
             bucket_full_at: 0,
+            rests_until: 0,
         })
     }
 
@@ -151,6 +154,8 @@ impl LinkState {
         let len = self.len_of(len);
         let transmission_time = self.time_of(len);
         self.arrived += 1;
+        // The link asks its discipline again.
+        self.rests_until = self.rests_until.min(since);
         self.observe(since);
         self.waiting.insert(
             rank,
@@ -641,12 +646,44 @@ impl LinkState {
         self.record.shaper.as_ref()?.most.as_ref()
     }
 
-    /// Until when a shaper may let the link rest before it sends one of the packets that wait. `rests`:
-    /// from when on it would be idle.
+    /// Checks that the link can rest: it is free, packets wait, and its shaper's rests are told.
+    pub(crate) fn rests(&mut self, now: u64, until: u64, checks: &mut Checks) -> Check {
+        let tells = self
+            .record
+            .shaper
+            .as_ref()
+            .is_some_and(|shaper| shaper.tells_rests);
+        ensure(tells, || format!("{} tells of no rests", self.record.queue))?;
+        ensure(now >= self.free_at, || {
+            format!("the link is not free before {}", self.free_at)
+        })?;
+        ensure(until > now, || "the rest ends before it begins".to_owned())?;
+        self.does_not_rest(now, checks)?;
+        self.rests_until = until;
+        Ok(())
+    }
+
+    /// Until when a shaper may let the link rest before it sends one of the packets that wait: as
+    /// the log tells, and no longer than its bucket asks for. `rests`: from when on the link would be
+    /// idle.
     fn may_rest_until(&self, rests: u64) -> u64 {
         let Some(shaper) = &self.record.shaper else {
             return rests;
         };
+        let by_bucket = self.bucket_lets_rest_until(shaper, rests);
+        if !shaper.tells_rests {
+            return by_bucket;
+        }
+        let told = rests.max(self.rests_until);
+        // Where the discipline would send, a link with a trace may have to wait for its next time.
+        let told = match &self.trace {
+            Some(trace) if told > rests => trace.could_start(told),
+            _ => told,
+        };
+        told.min(by_bucket)
+    }
+
+    fn bucket_lets_rest_until(&self, shaper: &ShaperRecord, rests: u64) -> u64 {
         let (Some(most), Some(bucket)) = (&shaper.most, shaper.prompt) else {
             return u64::MAX;
         };

@@ -88,6 +88,10 @@ pub struct ShaperRecord {
     /// shaper counts other bytes than the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<u64>,
+    /// Whether a line tells each rest and until when it lasts ([`Event::Rest`]), so that the link
+    /// rests no longer. Left out if false, as in what is made of the record of a live run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tells_rests: bool,
 }
 
 /// The most that a shaper sends.
@@ -191,6 +195,9 @@ pub enum Event {
         link: u32,
         reason: String,
     },
+    /// A link sends none of the packets that wait, because its discipline holds them back until
+    /// `until`. An arrival ends the rest, because the discipline is asked again.
+    Rest { link: u32, until: u64 },
     /// A packet has left the queue and is lost on the wire.
     Lose { packet: u64, link: u32 },
     /// A packet reaches the end of its route.

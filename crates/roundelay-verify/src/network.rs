@@ -155,6 +155,7 @@ impl NetworkState {
                 link,
                 reason,
             } => self.drop(*packet, *link, reason),
+            Event::Rest { link, until } => self.rest(*link, *until),
             Event::Lose { packet, link } => self.lose(*packet, *link),
             Event::Deliver { packet } => self.deliver(*packet, true),
             Event::EdgeDrop { packet } => self.deliver(*packet, false),
@@ -181,6 +182,7 @@ impl NetworkState {
                 Event::Arrive { link, .. }
                 | Event::Transmit { link, .. }
                 | Event::Drop { link, .. }
+                | Event::Rest { link, .. }
                 | Event::Lose { link, .. },
             ) => Some(*link),
             _ => None,
@@ -416,6 +418,17 @@ impl NetworkState {
             latest,
         };
         Ok(())
+    }
+
+    /// A shaper holds back all packets of its link.
+    fn rest(&mut self, link: u32, until: u64) -> Check {
+        // After a fault the packets that wait may be struck out here.
+        let knows_queue = self.struck.is_empty();
+        let state = link_of(&mut self.links, link)?;
+        ensure(!knows_queue || state.first().is_some(), || {
+            "the link rests, and no packet waits".to_owned()
+        })?;
+        state.rests(self.now, until, &mut self.checks)
     }
 
     /// Removes a packet at its end.
@@ -683,15 +696,16 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
         )
     })?;
     let rate = Rate::from_bits_per_second(link.rate).ok_or_else(|| "no rate".to_owned())?;
-    ensure(
-        link.shaper == ShaperRecord::of(&queue.discipline, rate),
-        || {
-            format!(
-                "the header does not say of {} how long it may rest, and how much it sends",
-                link.queue
-            )
-        },
-    )?;
+    let promise = link.shaper.clone().map(|shaper| ShaperRecord {
+        tells_rests: false,
+        ..shaper
+    });
+    ensure(promise == ShaperRecord::of(&queue.discipline, rate), || {
+        format!(
+            "the header does not say of {} how long it may rest, and how much it sends",
+            link.queue
+        )
+    })?;
     Ok(Some(queue))
 }
 
@@ -728,7 +742,11 @@ const fn packet_of(event: &Event) -> Option<u64> {
         | Event::Lose { packet, .. }
         | Event::Deliver { packet }
         | Event::EdgeDrop { packet } => Some(*packet),
-        Event::Open { .. } | Event::Finish { .. } | Event::Close { .. } | Event::End { .. } => None,
+        Event::Open { .. }
+        | Event::Rest { .. }
+        | Event::Finish { .. }
+        | Event::Close { .. }
+        | Event::End { .. } => None,
     }
 }
 

@@ -22,6 +22,7 @@ impl ShaperRecord {
                         burst,
                     }),
                     prompt: is_alone.then_some(burst),
+                    tells_rests: false,
                 })
             }
             // Lateness is made up, so a packet may follow the one before at once. A cake may count
@@ -32,6 +33,7 @@ impl ShaperRecord {
                     burst: 2 * LONGEST_PACKET,
                 }),
                 prompt: None,
+                tells_rests: false,
             }),
             AnyDiscipline::Fq(config) => config.maxrate.map(|_| Self::NOTHING),
             AnyDiscipline::Tree(tree) => of_tree(tree, link),
@@ -43,7 +45,16 @@ impl ShaperRecord {
     const NOTHING: Self = Self {
         most: None,
         prompt: None,
+        tells_rests: false,
     };
+
+    /// The same, in a log with a line for each rest.
+    pub fn telling_rests(self) -> Self {
+        Self {
+            tells_rests: true,
+            ..self
+        }
+    }
 }
 
 /// What a tree promises: the sum of what its topmost htb lets through. Below another discipline, or
@@ -67,7 +78,10 @@ fn of_tree(tree: &tree::Config, link: Rate) -> Option<ShaperRecord> {
         rate: sum.most,
         burst,
     });
-    is_shaped.then_some(ShaperRecord { most, prompt: None })
+    is_shaped.then_some(ShaperRecord {
+        most,
+        ..ShaperRecord::NOTHING
+    })
 }
 
 /// Rates of a part of a tree, bits per second.

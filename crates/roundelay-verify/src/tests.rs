@@ -434,6 +434,7 @@ fn a_shaper_rests_and_keeps_to_its_rate() {
                 burst: 1000,
             }),
             prompt: Some(1000),
+            tells_rests: false,
         });
         let mut events = [comes(0, 0), comes(0, 1)].concat();
         events.extend([goes(0, 0), delivered(MS, 0), goes(gap, 1)]);
@@ -451,6 +452,66 @@ fn a_shaper_rests_and_keeps_to_its_rate() {
     }
 }
 
+/// A tree rests until the time that its log tells, and an arrival ends the rest.
+#[test]
+fn a_link_rests_until_the_time_that_is_told() {
+    let mut record = link("tree eth0", Order::PerFlow);
+    record.shaper = Some(ShaperRecord {
+        most: None,
+        prompt: None,
+        tells_rests: true,
+    });
+    let rest = |time, until| (time, Event::Rest { link: 0, until });
+    let mut before = [comes(0, 0), comes(0, 1)].concat();
+    before.extend([goes(0, 0), delivered(MS, 0)]);
+    let [two, three] = [2, 3].map(|number| number * MS);
+    let last = |time| vec![goes(time, 1), delivered(time + MS, 1), ends(time + MS)];
+    let arrival = comes(two, 2).to_vec();
+    for (what, events, promise) in [
+        ("until then", [vec![rest(MS, three)], last(three)], ""),
+        ("sooner", [vec![rest(MS, three)], last(two)], ""),
+        ("longer", [vec![rest(MS, two)], last(three)], "rests from"),
+        (
+            "twice",
+            [vec![rest(MS, two), rest(two, three)], last(three)],
+            "",
+        ),
+        ("untold", [vec![], last(three)], "rests from"),
+        ("busy", [vec![rest(0, three)], last(three)], "not free"),
+        (
+            "ended",
+            [vec![rest(MS, MS)], last(MS)],
+            "ends before it begins",
+        ),
+        (
+            "an arrival",
+            [[vec![rest(MS, three)], arrival].concat(), last(three)],
+            "rests from",
+        ),
+    ] {
+        // A rest of time 0 stands before the first delivery.
+        let at = if events[0].first().is_some_and(|event| event.0 == 0) {
+            before.len() - 1
+        } else {
+            before.len()
+        };
+        let mut all = before.clone();
+        all.splice(at..at, events.concat());
+        all.sort_by_key(|event| event.0);
+        let found = faults(std::slice::from_ref(&record), &all);
+        let is_fine = found.is_empty() && promise.is_empty();
+        let is_told = found.first().is_some_and(|fault| fault.contains(promise));
+        assert!(
+            is_fine || !promise.is_empty() && is_told,
+            "{what}: {found:?}"
+        );
+    }
+    let without = link("drr", Order::PerFlow);
+    let events = [before, vec![rest(MS, three)], last(three)].concat();
+    let found = faults(&[without], &events);
+    assert!(found[0].contains("tells of no rests"), "{found:?}");
+}
+
 /// What a shaper promises is its discipline's own rule, so a header cannot promise less, and no other
 /// discipline may rest.
 #[test]
@@ -459,7 +520,12 @@ fn a_shaper_in_the_header_is_that_of_the_queue() {
     let promise = |rate, prompt| {
         let burst = 1000;
         let most = Some(MostRecord { rate, burst });
-        Some(ShaperRecord { most, prompt })
+        let tells_rests = false;
+        Some(ShaperRecord {
+            most,
+            prompt,
+            tells_rests,
+        })
     };
     for (shaper, is_fine) in [
         (promise(4_000_000, Some(1000)), true),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use roundelay::schedulers::qfq::Qfq;
-use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Refusal, Refused, Scheduler};
 use roundelay_reference::qfq_listings::{QfqListings, Reading, StartTime};
 use serde::Deserialize;
 
@@ -128,10 +128,10 @@ impl Listings {
 }
 
 impl Scheduler<usize> for Listings {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<usize>) -> Result<(), Packet<usize>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<usize>) -> Result<(), Refused<usize>> {
         let flow = packet.flow.index();
         if flow >= self.queues.len() {
-            return Err(packet);
+            return Err(packet.refused(Refusal::FlowNumber));
         }
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);

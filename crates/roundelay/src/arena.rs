@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::control::{Control, forward_control};
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refusal, Refused};
 use crate::handle::{Departure, Handle};
 use crate::limit::Backlog;
 use crate::packet::{Ecn, FlowId, Packet};
@@ -165,10 +165,10 @@ impl<T> Slots<T> {
 
     /// Stores a packet. Returns its description, with the handle as the payload, or the packet if
     /// its handle would be beyond [`Handle::LARGEST`].
-    fn store(&mut self, packet: Packet<T>) -> Result<Packet<Handle>, Packet<T>> {
+    fn store(&mut self, packet: Packet<T>) -> Result<Packet<Handle>, Refused<T>> {
         let handle = self.next();
         if handle > Handle::LARGEST {
-            return Err(packet);
+            return Err(packet.refused(Refusal::HandleNumber));
         }
         if self.free.pop().is_none() {
             self.mark.get_or_insert_default();
@@ -240,11 +240,11 @@ impl<T> Slots<T> {
     }
 
     /// The refused packet, with the fields that the scheduler returned.
-    fn refuse(&mut self, refused: Packet<Handle>) -> Packet<T> {
-        let Some(packet) = self.take(refused.payload) else {
+    fn refuse(&mut self, Refused { packet, reason }: Refused<Handle>) -> Refused<T> {
+        let Some(stored) = self.take(packet.payload) else {
             panic!("a refused packet cannot be cancelled")
         };
-        carrying(&refused, packet.payload)
+        carrying(&packet, stored.payload).refused(reason)
     }
 
     /// The departed packet. None if the packet was cancelled.
@@ -324,15 +324,11 @@ fn carrying<T, U>(packet: &Packet<T>, payload: U) -> Packet<U> {
 }
 
 impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let description = self.slots.store(packet)?;
         self.order
             .enqueue(now, description)
             .map_err(|refused| self.slots.refuse(refused))
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.order.refusal(&carrying(packet, self.slots.next()))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {

@@ -28,7 +28,7 @@ pub use crate::config::ConfigError;
 #[doc(no_inline)]
 pub use crate::control::{Control, Footprint, Reads};
 #[doc(no_inline)]
-pub use crate::drops::{DropReason, Refusal};
+pub use crate::drops::{DropReason, Refusal, Refused};
 #[doc(no_inline)]
 pub use crate::flow_config::FlowConfig;
 #[doc(no_inline)]

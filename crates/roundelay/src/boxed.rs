@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::control::{Control, forward_control};
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refused};
 use crate::handle::Leaving;
 use crate::limit::Backlog;
 use crate::packet::{FlowId, Packet};
@@ -13,12 +13,8 @@ use crate::time::Instant;
 
 impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
     #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         (**self).enqueue(now, packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        (**self).refusal(packet)
     }
 
     #[inline(always)]

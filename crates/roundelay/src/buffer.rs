@@ -1,7 +1,7 @@
 //! Buffer: the limit on queued packets and bytes, the same for all disciplines.
 
 use crate::debug_check::DebugCheck;
-use crate::drops::DropReason;
+use crate::drops::{DropReason, Refused};
 use crate::limit::Limit;
 use crate::packet::Packet;
 use crate::scheduler::Scheduler;
@@ -54,21 +54,39 @@ impl<S> Buffer<S> {
     pub fn enqueue<T>(
         &mut self,
         now: Instant,
-        mut packet: Packet<T>,
+        packet: Packet<T>,
         mut dropped: impl FnMut(Packet<T>, DropReason),
     ) where
         S: Scheduler<T>,
     {
+        if let Err(refused) = self.offer(now, packet, &mut dropped) {
+            dropped(refused.packet, DropReason::Refused);
+        }
+    }
+
+    /// [`enqueue`](Self::enqueue), but a packet that the scheduler refuses comes back.
+    ///
+    /// # Errors
+    /// The refused packet, with the reason.
+    #[inline]
+    pub fn offer<T>(
+        &mut self,
+        now: Instant,
+        mut packet: Packet<T>,
+        mut dropped: impl FnMut(Packet<T>, DropReason),
+    ) -> Result<(), Refused<T>>
+    where
+        S: Scheduler<T>,
+    {
         packet.arrival = now;
         if u64::from(packet.len) > self.room.bytes || self.room.packets == 0 {
-            return dropped(packet, DropReason::Full);
+            dropped(packet, DropReason::Full);
+            return Ok(());
         }
         let flow = packet.flow;
         let outcome = self.scheduler.enqueue(now, packet);
         self.check.after_call(&self.scheduler);
-        if let Err(packet) = outcome {
-            return dropped(packet, DropReason::Refused);
-        }
+        outcome?;
         self.check.names(flow);
         self.take_dropped(&mut dropped);
         // The last packet of this flow with this arrival time is the arriving one, or cannot be
@@ -77,6 +95,7 @@ impl<S> Buffer<S> {
             |victim| victim.flow == flow && victim.arrival == now,
             &mut dropped,
         );
+        Ok(())
     }
 
     /// Counts a packet that was taken out ahead, and still waits, towards the limit.

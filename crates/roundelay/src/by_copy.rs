@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use crate::config::ConfigError;
 use crate::control::{Control, forward_control};
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refusal, Refused};
 use crate::handle::{Departure, Handle};
 use crate::limit::Backlog;
 use crate::packet::{Ecn, FlowId, Packet};
@@ -74,23 +74,15 @@ fn departure(packet: Packet<Handle>) -> Departure {
 
 impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     #[inline]
-    fn enqueue(&mut self, now: Instant, packet: Packet<Handle>) -> Result<(), Packet<Handle>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Handle>) -> Result<(), Refused<Handle>> {
         if packet.payload > Handle::LARGEST {
-            return Err(packet);
+            return Err(packet.refused(Refusal::HandleNumber));
         }
-        self.by_value
-            .enqueue(now, arrival(packet))
-            .map_err(|packet| Packet {
-                payload: handle(&packet),
-                ..packet
-            })
-    }
-
-    fn refusal(&self, packet: &Packet<Handle>) -> Option<Refusal> {
-        let has_large_handle = packet.payload > Handle::LARGEST;
-        self.by_value
-            .refusal(packet)
-            .or_else(|| has_large_handle.then_some(Refusal::HandleNumber))
+        let taken = self.by_value.enqueue(now, arrival(packet));
+        taken.map_err(|Refused { packet, reason }| {
+            let payload = handle(&packet);
+            Packet { payload, ..packet }.refused(reason)
+        })
     }
 
     #[inline]
@@ -198,8 +190,8 @@ mod tests {
                 ..Packet::new(FlowId(0), 100, Handle(Handle::LARGEST.0 + 1))
             };
             assert_eq!(
-                (order.refusal(&packet), order.enqueue(Instant::ZERO, packet)),
-                (Some(Refusal::HandleNumber), Err(packet)),
+                order.enqueue(Instant::ZERO, packet),
+                Err(packet.refused(Refusal::HandleNumber)),
                 "{discipline}"
             );
         }

@@ -88,7 +88,11 @@ mod tests {
     }
 
     impl Scheduler<()> for Counting {
-        fn enqueue(&mut self, _now: Instant, _packet: Packet<()>) -> Result<(), Packet<()>> {
+        fn enqueue(
+            &mut self,
+            _now: Instant,
+            _packet: Packet<()>,
+        ) -> Result<(), crate::drops::Refused<()>> {
             Ok(())
         }
 

@@ -24,16 +24,49 @@ pub enum Refusal {
     QueueFull,
     /// The flow has no queue, and all queues are taken.
     NoQueueFree,
+    /// Another reason, of a scheduler from outside.
+    Other,
 }
+
+/// A packet that a scheduler refuses, unchanged, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused<T> {
+    /// The packet.
+    pub packet: Packet<T>,
+    /// Why.
+    pub reason: Refusal,
+}
+
+impl<T> Packet<T> {
+    /// What a scheduler's enqueue returns if it refuses this packet.
+    #[inline(always)]
+    pub fn refused(self, reason: Refusal) -> Refused<T> {
+        Refused {
+            packet: self,
+            reason,
+        }
+    }
+}
+
+impl<T> fmt::Display for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> core::error::Error for Refused<T> {}
 
 impl Refusal {
     /// For a discipline with a table of flows, and packets of up to `most` bytes.
+    ///
+    /// # Errors
+    /// The reason to refuse this packet.
     #[inline]
-    pub(crate) fn of_tabled<T>(packet: &Packet<T>, most: u32) -> Option<Self> {
-        match packet.flow.fits_a_table() {
-            false => Some(Self::FlowNumber),
-            true if packet.len > most => Some(Self::TooLong { most }),
-            true => None,
+    pub(crate) fn check_tabled(flow: FlowId, len: u32, most: u32) -> Result<(), Self> {
+        match flow.fits_a_table() {
+            false => Err(Self::FlowNumber),
+            true if len > most => Err(Self::TooLong { most }),
+            true => Ok(()),
         }
     }
 }
@@ -49,6 +82,7 @@ impl fmt::Display for Refusal {
             Self::NoClass => f.write_str("no class takes the flow's packets"),
             Self::QueueFull => f.write_str("the flow's queue is full"),
             Self::NoQueueFree => f.write_str("all queues are taken by other flows"),
+            Self::Other => f.write_str("the scheduler does not take it"),
         }
     }
 }
@@ -62,7 +96,7 @@ pub enum DropReason {
     PushedOut,
     /// The discipline dropped it although it had room, to signal congestion: active queue management.
     Early,
-    /// The discipline refused the packet: [`Scheduler::refusal`](crate::Scheduler::refusal).
+    /// The discipline refused the packet: [`Refusal`].
     Refused,
     /// The discipline dropped an acknowledgement that a later one repeats, so nothing is lost: `cake
     /// ack-filter`.

@@ -79,7 +79,7 @@ pub use buffer::Buffer;
 pub use charges::Charges;
 pub use config::ConfigError;
 pub use control::{Control, Footprint, Reads};
-pub use drops::{DropReason, Refusal};
+pub use drops::{DropReason, Refusal, Refused};
 pub use edge_codel::EdgeCodel;
 pub use fault::Fault;
 pub use flow_config::FlowConfig;

@@ -22,7 +22,6 @@
 
 use alloc::vec::Vec;
 
-use crate::drops::Refusal;
 use crate::handle::{Departure, Handle};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::{Age, Link, NONE, Queue, Storage, sealed};
@@ -227,11 +226,6 @@ impl<N: Note> Storage<Handle> for Links<N> {
         self.links
             .get(slot as usize)
             .map(|links| (links.next, links.previous))
-    }
-
-    #[inline]
-    fn refusal(&self, packet: &Packet<Handle>) -> Option<Refusal> {
-        (packet.payload > Handle::LARGEST).then_some(Refusal::HandleNumber)
     }
 
     #[inline(always)]

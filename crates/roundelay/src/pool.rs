@@ -176,12 +176,6 @@ pub trait Storage<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn neighbours(&self, slot: u32) -> Option<(Link, u32)>;
 
-    /// Why this packet cannot be pushed.
-    #[doc(hidden)]
-    fn refusal(&self, _packet: &Packet<T>) -> Option<Refusal> {
-        None
-    }
-
     /// Makes a slot for this packet. Returns whether there is one.
     #[doc(hidden)]
     fn make_room(&mut self, packet: &Packet<T>) -> bool;
@@ -510,20 +504,20 @@ impl<T, P: Storage<T>> Pool<T, P> {
         self.storage.prefetch_free(packets);
     }
 
-    /// Why this packet cannot be pushed: see [`makes_room_for`](Self::makes_room_for).
-    #[inline]
-    pub fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.storage.refusal(packet)
-    }
-
-    /// Whether this packet can be pushed: false for a handle beyond
-    /// [`Handle::LARGEST`](crate::Handle::LARGEST).
+    /// Makes room for this packet, before it is pushed.
+    ///
+    /// # Errors
+    /// Its handle is beyond [`Handle::LARGEST`](crate::Handle::LARGEST).
     #[inline(always)]
-    pub fn makes_room_for(&mut self, packet: &Packet<T>) -> bool {
-        self.storage.make_room(packet)
+    pub fn make_room_for(&mut self, packet: &Packet<T>) -> Result<(), Refusal> {
+        if self.storage.make_room(packet) {
+            Ok(())
+        } else {
+            Err(Refusal::HandleNumber)
+        }
     }
 
-    /// Appends a packet. Requires [room](Self::makes_room_for).
+    /// Appends a packet. Requires [room](Self::make_room_for).
     #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
@@ -536,10 +530,13 @@ impl<T, P: Storage<T>> Pool<T, P> {
     /// Appends a packet that a hierarchy's node got from a child.
     ///
     /// # Panics
-    /// The packet has no [room](Self::makes_room_for).
+    /// The packet has no [room](Self::make_room_for).
     #[inline(always)]
     pub(crate) fn refill(&mut self, queue: &mut Queue, packet: Packet<T>) {
-        assert!(self.makes_room_for(&packet), "a refilled packet fits");
+        assert!(
+            self.make_room_for(&packet).is_ok(),
+            "a refilled packet fits"
+        );
         self.push(queue, packet);
     }
 

@@ -11,6 +11,7 @@
 
 use alloc::vec::Vec;
 
+use crate::drops::Refused;
 use crate::packet::Packet;
 
 /// Packets prefetched together: enough to share one wait for memory, few enough for a near cache to
@@ -24,7 +25,7 @@ pub(crate) fn enqueue_in_windows<S, T>(
     scheduler: &mut S,
     packets: &mut Vec<Packet<T>>,
     ask: impl Fn(&S, &[Packet<T>]),
-    enqueue: impl Fn(&mut S, Packet<T>) -> Result<(), Packet<T>>,
+    enqueue: impl Fn(&mut S, Packet<T>) -> Result<(), Refused<T>>,
 ) {
     let mut refused = Vec::new();
     let mut rest = packets.drain(..);
@@ -32,8 +33,8 @@ pub(crate) fn enqueue_in_windows<S, T>(
         let window = rest.as_slice().len().min(WINDOW);
         ask(scheduler, &rest.as_slice()[..window]);
         for packet in rest.by_ref().take(window) {
-            if let Err(packet) = enqueue(scheduler, packet) {
-                refused.push(packet);
+            if let Err(error) = enqueue(scheduler, packet) {
+                refused.push(error.packet);
             }
         }
     }

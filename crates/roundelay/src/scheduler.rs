@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::control::Control;
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refused};
 use crate::handle::Leaving;
 use crate::limit::Backlog;
 use crate::packet::{FlowId, Packet};
@@ -19,22 +19,11 @@ use crate::time::Instant;
 /// Time is an argument and must not run backwards. Packets of one flow leave in order of arrival,
 /// unless a discipline says otherwise. A scheduler forgets each packet returned by a call.
 pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
-    /// Takes a packet, or returns a refused packet unchanged, with the state as before.
-    /// [`refusal`](Self::refusal) gives the reason.
+    /// Takes a packet.
     ///
     /// # Errors
-    /// The packet itself.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>>;
-
-    /// The reason to refuse this packet, in the present state. A refused [`enqueue`](Self::enqueue)
-    /// changes nothing, so a call after the refusal gives its reason.
-    ///
-    /// None: an enqueue at the time of the last call would accept the packet, or the scheduler
-    /// gives no reasons. All disciplines in this crate give reasons.
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let _ = packet;
-        None
-    }
+    /// The packet is refused: it comes back unchanged, with the reason, and the state is as before.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>>;
 
     /// The next packet for the link. None if the queue is empty, or no packet may leave before
     /// [`ready_at`](Self::ready_at).
@@ -49,7 +38,9 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
     fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
         let mut refused = Vec::new();
         for packet in packets.drain(..) {
-            refused.extend(self.enqueue(now, packet).err());
+            if let Err(error) = self.enqueue(now, packet) {
+                refused.push(error.packet);
+            }
         }
         packets.append(&mut refused);
     }
@@ -68,8 +59,7 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
     /// has no flow.
     ///
     /// # Panics
-    /// The scheduler refuses the packet from `refill`: see [`refusal`](Self::refusal). A node
-    /// checks its children's packets before.
+    /// The scheduler refuses the packet from `refill`. A node checks its children's packets before.
     fn dequeue_refilled(
         &mut self,
         now: Instant,

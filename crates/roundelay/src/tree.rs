@@ -103,7 +103,7 @@ pub use stand_in::StandIn;
 use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;
 use crate::control::{Control, Footprint, Reads};
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refusal, Refused};
 use crate::flow_config::FlowConfig;
 use crate::limit::{Backlog, Limit};
 use crate::mechanisms::longest::Longest;
@@ -490,31 +490,25 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let number = self.leaf_for(packet.flow);
-        match self.below.plan.entry(number) {
-            Some(entry) if packet.len <= entry.longest => self.short = None,
-            _ => {
-                self.set_acknowledgement(packet.flow, None);
-                return Err(packet);
-            }
+        let reason = match self.below.plan.entry(number) {
+            None => Some(Refusal::NoClass),
+            Some(entry) if packet.len > entry.longest => Some(Refusal::TooLong {
+                most: entry.longest,
+            }),
+            Some(_) => None,
+        };
+        if let Some(reason) = reason {
+            self.set_acknowledgement(packet.flow, None);
+            return Err(packet.refused(reason));
         }
+        self.short = None;
         self.below.now = self.below.now.max(now);
         self.below.arrive(number, packet)?;
         self.activate(number);
         self.retire(number);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let number = self.leaf_for(packet.flow);
-        match self.below.plan.entry(number) {
-            None => Some(Refusal::NoClass),
-            Some(entry) if packet.len > entry.longest => Some(Refusal::TooLong {
-                most: entry.longest,
-            }),
-            Some(_) => self.below.refusal(number, packet),
-        }
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {

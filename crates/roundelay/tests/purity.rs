@@ -206,7 +206,7 @@ fn the_core_is_no_std() {
 }
 
 /// Layers of crates: later rows may depend on earlier rows, crates in one row not on each other.
-const ORDER: [&[&str]; 8] = [
+const ORDER: [&[&str]; 9] = [
     &["roundelay"],
     &[
         "roundelay-conformance",
@@ -224,6 +224,7 @@ const ORDER: [&[&str]; 8] = [
         "roundelay-bench",
         "roundelay-advice",
     ],
+    &["roundelay-evaluate"],
     &["roundelay-report"],
     &["roundelay-papers", "roundelay-compare-wasm"],
     &["roundelay-cli"],

@@ -84,20 +84,18 @@ fn no_discipline_takes_a_leaf_or_a_class() {
 
 #[test]
 fn each_discipline_says_what_it_is() {
-    for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
+    for discipline in AnyDiscipline::all() {
+        let info = discipline.info();
         assert!(
             !info.about.is_empty() && !info.source.is_empty(),
             "{}",
             info.name
         );
-        let names: BTreeSet<_> = info
-            .parameters
-            .iter()
-            .map(|parameter| parameter.name)
-            .collect();
+        let parameters = discipline.parameters();
+        let names: BTreeSet<_> = parameters.iter().map(|parameter| parameter.name).collect();
         assert_eq!(
             names.len(),
-            info.parameters.len(),
+            parameters.len(),
             "{}: parameters have unique names",
             info.name
         );
@@ -107,7 +105,7 @@ fn each_discipline_says_what_it_is() {
             info.name
         );
         assert!(
-            info.parameters
+            parameters
                 .iter()
                 .all(|parameter| !parameter.about.is_empty()),
             "{}",
@@ -175,19 +173,16 @@ fn pages_list_the_parameters_with_their_defaults_and_ranges() {
         let info = discipline.info();
         let page = root().join(format!("docs/schedulers/{}.md", info.name));
         let rows = rows(&fs::read_to_string(page).unwrap_or_default());
+        let parameters = discipline.parameters();
         lacks.extend(
-            info.parameters
+            parameters
                 .iter()
                 .flat_map(|parameter| lacking(info.name, parameter, &rows)),
         );
         // Settings of the buffer or of flows may be in the same table.
         let others = ["limit", "memory_limit", "weight", "maxpkt"];
         let is_known = |word: &str| {
-            others.contains(&word)
-                || info
-                    .parameters
-                    .iter()
-                    .any(|parameter| parameter.name == word)
+            others.contains(&word) || parameters.iter().any(|parameter| parameter.name == word)
         };
         let unknown = rows
             .iter()
@@ -309,8 +304,7 @@ impl Visitor for Written {
 
 fn values(discipline: &AnyDiscipline) -> Vec<(&'static str, String)> {
     discipline
-        .info()
-        .parameters
+        .parameters()
         .into_iter()
         .map(|parameter| (parameter.name, parameter.value))
         .collect()
@@ -372,8 +366,7 @@ fn unknown_words_are_answered_with_the_known_ones() {
     for discipline in AnyDiscipline::all() {
         let error = error(&format!("{} speed 9", discipline.name()));
         let known = discipline
-            .info()
-            .parameters
+            .parameters()
             .into_iter()
             .map(|parameter| parameter.name)
             .chain(["speed", "limit", "memory_limit"]);
@@ -527,14 +520,15 @@ fn range_on_page(rows: &[Vec<String>], parameter: &str) -> Option<(String, Strin
 #[test]
 fn help_and_pages_name_the_ranges_that_are_taken() {
     let mut count = 0;
-    for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
+    for discipline in AnyDiscipline::all() {
+        let info = discipline.info();
         let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name)))
             .unwrap_or_default();
         let page = rows(&page);
         for ParameterInfo {
             name, range, kind, ..
-        } in info
-            .parameters
+        } in discipline
+            .parameters()
             .into_iter()
             .filter(|parameter| parameter.kind.has_range())
         {

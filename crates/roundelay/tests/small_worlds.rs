@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, drr};
 use roundelay::{
-    Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, QueueSpec, Scheduler,
+    Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, QueueSpec, Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 use roundelay_conformance::{Audited, Operation, Violation};
@@ -162,7 +162,7 @@ struct Twice {
 }
 
 impl Scheduler<u64> for Twice {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         let flow = packet.flow.index();
         if self.queues[flow].is_empty() {
             self.ring.push_back(flow);

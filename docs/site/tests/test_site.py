@@ -40,7 +40,7 @@ def test_all_pages_are_there():
     names = {page.relative_to(BUILT).as_posix() for page in PAGES}
     expected = {re.sub(r"(^|/)README\.html$", r"\1index.html", re.sub(r"\.md$", ".html", path)) for path in hooks.pages()}
     assert expected <= names, sorted(expected - names)
-    assert {"reference/command.html", "reference/scenario.html", "reference/python.html"} <= names
+    assert {"reference/command.html", "reference/scenario.html", "reference/json.html", "reference/python.html"} <= names
     assert len([name for name in names if re.match(r"examples/notebooks/\d", name)]) == 6
 
 
@@ -103,9 +103,12 @@ def test_references_are_complete():
     command = soup(BUILT / "reference/command.html").get_text()
     assert all(f"roundelay {name}" in command for name in hooks.subcommands())
     scenario = soup(BUILT / "reference/scenario.html").get_text()
-    schema = json.loads((hooks.ROOT / "docs/simulator/scenario.schema.json").read_text())
+    schema = json.loads((hooks.ROOT / "crates/roundelay-sim/src/scenario/schema.json").read_text())
     assert all(name in anchors(BUILT / "reference/scenario.html") for name in map(str.lower, schema["$defs"]))
     assert all(key in scenario for key in schema["properties"])
+    for path in (hooks.ROOT / "docs/schemas").glob("*.schema.json"):
+        text = soup(BUILT / f"reference/json/{path.name.removesuffix('.schema.json')}.html").get_text()
+        assert all(key in text for key in json.loads(path.read_text()).get("properties", {})), path.name
     import roundelay  # noqa: PLC0415
 
     names = {f"roundelay.{name}" for name in roundelay.__all__ if not name.startswith("_")}

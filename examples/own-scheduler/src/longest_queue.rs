@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use roundelay::{Backlog, Control, Departure, Footprint, Handle, Instant, Packet, Scheduler};
+use roundelay::{
+    Backlog, Control, Departure, Footprint, Handle, Instant, Packet, Refusal, Refused, Scheduler,
+};
 
 #[derive(Default)]
 pub struct LongestQueue {
@@ -12,9 +14,9 @@ pub struct LongestQueue {
 }
 
 impl Scheduler<Handle, Departure> for LongestQueue {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<Handle>) -> Result<(), Packet<Handle>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<Handle>) -> Result<(), Refused<Handle>> {
         if packet.flow.0 >= 1 << 20 {
-            return Err(packet);
+            return Err(packet.refused(Refusal::FlowNumber));
         }
         self.queues.resize_with(
             self.queues.len().max(packet.flow.index() + 1),

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use roundelay::Rate;
 use roundelay_metrics::units::{percent, rate, seconds};
 use roundelay_report::{Printed, aligned, wrap};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Rates for a line, and how pings fare at each.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
+    /// Version of Roundelay.
     pub(super) version: &'static str,
     /// The kind of line.
     pub(super) link: &'static str,
@@ -18,6 +19,7 @@ pub(crate) struct Report {
     pub(super) varies: bool,
     /// Downloads, then uploads.
     pub(super) ways: Vec<Direction>,
+    /// Sentences on what the rates rest on.
     pub(super) notes: Vec<String>,
     /// Commands that set these rates up.
     pub(super) script: Vec<String>,
@@ -30,7 +32,8 @@ impl Printed for Report {
 }
 
 /// A direction of the line while the household fills it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Direction {
     /// `down` or `up`.
     pub(super) way: &'static str,
@@ -46,7 +49,8 @@ pub(crate) struct Direction {
 }
 
 /// What a household meets at a rate of its shaper.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     /// The shaper's rate in bits per second. None: there is no shaper.
     pub(super) rate: Option<u64>,

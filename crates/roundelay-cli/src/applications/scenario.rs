@@ -137,6 +137,7 @@ fn comments(
     let mut concurrent = 0;
     let mut elsewhere = 0;
     let [mut by_window, mut without_window] = [0; 2];
+    let [mut follow, mut small_queues] = [0; 2];
     for connection in connections {
         whole += usize::from(connection.is_whole());
         before += usize::from(!connection.has_opening);
@@ -144,6 +145,8 @@ fn comments(
         paced += usize::from(!connection.writes_if_paced.is_empty());
         concurrent += usize::from(connection.concurrent);
         elsewhere += usize::from(connection.over == [false; 2]);
+        follow += usize::from(connection.follows.is_some());
+        small_queues += usize::from(connection.has_small_queue);
         by_window += usize::from(matches!(connection.window, Window::Limit(_)));
         without_window += usize::from(connection.window == Window::Unknown);
     }
@@ -179,6 +182,17 @@ fn comments(
             percent(shares.quic)
         ),
     ];
+    if follow > 0 {
+        lines.push(format!(
+            "Begin when an answer on another connection has come, as parts of pages and the next \
+             page after reading do: {follow}."
+        ));
+    }
+    if small_queues > 0 {
+        lines.push(format!(
+            "Uploads that the queue of their own host stops (TCP small queues): {small_queues}."
+        ));
+    }
     if by_window > 0 {
         lines.push(format!(
             "Limited by a host's receive window, which holds here: {by_window}."

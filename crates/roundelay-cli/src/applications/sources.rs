@@ -1,10 +1,11 @@
 //! The sources of the scenario: connections and recorded flows, grouped by service.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use roundelay::Duration;
 use roundelay_trace::connections::{
-    Applications, Close, Connection, End, Message, Recorded, Window,
+    Applications, Close, Connection, End, Follows, Message, Recorded, Window,
 };
 use roundelay_trace::protocol_name;
 
@@ -73,17 +74,21 @@ struct Group {
     has_opening: bool,
     /// The receive window, in segments, if it was the limit.
     window: Option<u64>,
+    has_small_queue: bool,
     control: Control,
 }
 
 impl Group {
-    fn of(connection: &Connection, controls: &Controls) -> Self {
+    /// `is_page`: whether it waits for an answer on another connection, or another one for its own.
+    fn of(connection: &Connection, is_page: bool, controls: &Controls) -> Self {
         let port = connection.server.port();
         let mut name = "tcp".to_owned();
         if port < WELL_KNOWN {
             write!(name, " {port}").unwrap_or_default();
         }
-        name += if connection.endless {
+        name += if is_page {
+            " pages"
+        } else if connection.endless {
             " bulk"
         } else {
             size(connection)
@@ -113,6 +118,7 @@ impl Group {
             name,
             is_upload,
             window,
+            has_small_queue: connection.has_small_queue,
             control,
             segment_len,
             ecn: connection.ecn,
@@ -132,6 +138,9 @@ impl Group {
         if let Some(segments) = self.window {
             write!(text, ", window_growth = false, receive_window = {segments}")
                 .unwrap_or_default();
+        }
+        if self.has_small_queue {
+            text += ", small_queue = true, offload = \"split\"";
         }
         // BBR has no answer to marks.
         let has_answer = !matches!(self.control, Control::Bbr | Control::Bbr3);
@@ -167,6 +176,7 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
     let mut sources = Sources::default();
     let mut groups: Vec<(Group, List)> = Vec::new();
     let round_trips = applications.round_trips();
+    let pages = pages(&applications.connections);
     for (number, connection) in applications.connections.iter().enumerate() {
         let is_over = connection.over.into_iter().any(|over| over);
         if connection.messages.is_empty() || !is_over {
@@ -177,8 +187,18 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
             None => unknown,
         };
         let round_trip = round_trip.min(LONGEST_ROUND_TRIP);
-        let line = line(connection, round_trip);
-        let list = list_of(&mut groups, Group::of(connection, &setting.controls));
+        let group = Group::of(connection, pages.contains(&number), &setting.controls);
+        let list = list_of(&mut groups, group);
+        // An answer in another source cannot be awaited, nor one without end: the connection then
+        // begins when it did.
+        let awaited = connection.follows.and_then(|follows| {
+            let awaited = Member::Connection(follows.connection);
+            let index = list.members.iter().rposition(|known| *known == awaited)?;
+            let known = &applications.connections[follows.connection];
+            let has_end = follows.message + usize::from(known.endless) < known.messages.len();
+            has_end.then_some((index, follows))
+        });
+        let line = line(connection, awaited, round_trip);
         list.add(&line, Member::Connection(number));
     }
     let mut names = Vec::new();
@@ -225,18 +245,49 @@ fn unused(names: &mut Vec<String>, name: &str) -> String {
     unused
 }
 
-/// A connection as a line of its list.
-fn line(connection: &Connection, round_trip: Duration) -> String {
-    let mut line = format!(
-        "  {{ start = \"{}\", round_trip = \"{}\"",
-        time(connection.start),
+/// The connections that wait for an answer on another one, and those that are waited for.
+fn pages(connections: &[Connection]) -> HashSet<usize> {
+    let mut pages = HashSet::new();
+    for (number, connection) in connections.iter().enumerate() {
+        if let Some(follows) = connection.follows {
+            pages.insert(number);
+            pages.insert(follows.connection);
+        }
+    }
+    pages
+}
+
+/// A connection as a line of its list. `awaited`: the answer that it waits for, with the place of that
+/// connection in the list.
+fn line(
+    connection: &Connection,
+    awaited: Option<(usize, Follows)>,
+    round_trip: Duration,
+) -> String {
+    let mut line = "  { ".to_owned();
+    let mut start = connection.start;
+    if let Some((index, follows)) = awaited {
+        let message = follows.message;
+        write!(
+            line,
+            "after = {{ connection = {index}, message = {message} }}, "
+        )
+        .unwrap_or_default();
+        start = follows.after;
+    }
+    write!(
+        line,
+        "start = \"{}\", round_trip = \"{}\"",
+        time(start),
         time(round_trip)
-    );
+    )
+    .unwrap_or_default();
     if connection.endless
         && let Close::By(_, at) = connection.close
         && at > connection.start
     {
-        write!(line, ", until = \"{}\"", time(at)).unwrap_or_default();
+        let until = start + (at - connection.start);
+        write!(line, ", until = \"{}\"", time(until)).unwrap_or_default();
     }
     if connection.concurrent {
         line += ", concurrent = true";

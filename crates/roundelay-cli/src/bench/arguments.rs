@@ -16,6 +16,12 @@ pub(crate) struct Bench {
     #[arg(value_parser = parse_spec)]
     pub(crate) disciplines: Vec<QueueSpec>,
 
+    /// Measure a tree: a file, as for compare --tree, or one made of classes, such as htb:1000 (a
+    /// thousand leaves below an htb), hfsc:10x100 or drr+htb:4x250. Flows go to its leaves in turn,
+    /// so give at least as many --flows as leaves. You can repeat it
+    #[arg(long, value_name = "TREE")]
+    pub(crate) tree: Vec<String>,
+
     /// Number of flows: 512 (of weight 1), or by weight, as weight:flows (1:32k,2:4k) or
     /// flows-wWEIGHT (500-w1,250-w2). You can repeat it
     #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512",
@@ -77,7 +83,7 @@ pub(crate) struct Bench {
     /// Count the instructions of a --save file again; fail if any cost has changed by more than the
     /// tolerance
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles",
+          conflicts_with_all = ["disciplines", "tree", "against", "flows", "pattern", "order", "handles",
                                 "memory", "lengths", "burst", GROUP])]
     pub(crate) check: Option<PathBuf>,
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use roundelay_bench::{COMPILER, Load, Order, Subject};
 use roundelay_report::Printed;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +14,8 @@ use crate::failure::Failure;
 use crate::text_file;
 
 /// All measurements.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report<'a> {
     /// A table for each load.
     tables: Vec<TableReport<'a>>,
@@ -26,28 +26,36 @@ impl Printed for Report<'_> {
 }
 
 /// The cost of each subject under one load.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TableReport<'a> {
     /// Number of flows, as in the option.
     flows: String,
+    /// The load: who sends, as in the option.
     pattern: &'static str,
+    /// Whether packets and flows lie packed or scattered.
     memory: &'static str,
     /// Lengths of packets, as in the option.
     lengths: String,
     /// Packets that arrive together.
     burst: u32,
+    /// The compiler of this program.
     compiler: &'static str,
     /// A row for each subject: first the generator alone, called none.
     a_packet: Vec<RowReport<'a>>,
+    /// In which order the generator takes the flows, unless it is the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<&'static str>,
+    /// Whether packets and flows lie in huge pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     huge_pages: bool,
 }
 
 /// The cost of one subject per packet.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RowReport<'a> {
+    /// A discipline with its parameters, or none.
     subject: &'a str,
     /// Figures with the generator's cost: nanoseconds (ns) and their spread, or instructions.
     #[serde(flatten)]

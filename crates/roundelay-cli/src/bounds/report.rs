@@ -1,13 +1,11 @@
 //! Bounds as data, and as text.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bound, Duration, Fault, FlowConfig, Guarantees, QueueSpec, Rate, Share};
 use roundelay_report::{Printed, aligned, clean};
 use roundelay_trace::TreeFile;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::bands;
@@ -15,8 +13,10 @@ use super::plan::{Flow, Hop, Plan, without_limit};
 use super::trees;
 
 /// Bounds by flow and discipline. Times in seconds, rates in bits per second, sizes in bytes.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report {
+    /// Version of Roundelay.
     version: &'static str,
     hops: Vec<HopReport>,
     flows: Vec<FlowReport>,
@@ -32,29 +32,38 @@ pub(crate) struct Report {
     reserves: Vec<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HopReport {
+    /// Bits per second.
     rate: u64,
     /// Propagation delay.
     delay: f64,
+    /// Bytes of the longest packet on this link.
     max_packet_len: u32,
     /// None if the file sets no discipline for this link.
     discipline: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FlowReport {
+    /// The flow's name.
     name: String,
+    /// Its weight in each discipline.
     weight: u32,
     /// Share of the slowest link, the rate r of the delay formulas.
     share: u64,
     /// Rate of the token bucket.
     rate: u64,
+    /// Bytes of the token bucket.
     burst: u64,
+    /// Bytes of the flow's longest packet.
     max_packet_len: u32,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DisciplineReport {
     /// Discipline of the links without one in the file; null if the file sets all.
     spec: Option<String>,
@@ -74,10 +83,12 @@ impl DisciplineReport {
 }
 
 /// The bounds for one flow.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Promise {
     /// From a packet's arrival at the first link to its arrival after the last; null without a
     /// proof or if the value has saturated.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     delay: Option<Amount>,
     /// Source of a delay that is not the sum of the links' latencies.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +97,8 @@ struct Promise {
     hops: Vec<HopPromise>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HopPromise {
     b_wfi: Option<Proven>,
     t_wfi: Option<Proven>,
@@ -97,9 +109,13 @@ struct HopPromise {
 }
 
 /// A bound and the source of its proof.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Proven {
+    /// Bytes or seconds; null if the value has saturated.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     value: Amount,
+    /// The publication and its equation.
     source: &'static str,
     /// The bound in the discipline's paper, if another one; null if the paper prints this bound, or
     /// none.
@@ -107,9 +123,13 @@ struct Proven {
 }
 
 /// A bound and the publication that prints it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AsPrinted {
+    /// Bytes or seconds; null if the value has saturated.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     value: Amount,
+    /// The publication and its equation.
     source: &'static str,
 }
 
@@ -137,16 +157,6 @@ impl Proven {
 enum Amount {
     Bytes(u64),
     Time(Duration),
-}
-
-impl JsonSchema for Amount {
-    fn schema_name() -> Cow<'static, str> {
-        "Amount".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Option::<f64>::json_schema(generator)
-    }
 }
 
 impl Serialize for Amount {

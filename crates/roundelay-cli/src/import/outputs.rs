@@ -2,7 +2,6 @@
 
 use roundelay_import::Remark;
 use roundelay_report::{Printed, json};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Read;
@@ -26,7 +25,8 @@ impl Writes for Importing {
 }
 
 /// The tree of a script, and what is to be said about it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report<'a> {
     /// The interface.
     device: &'a str,
@@ -46,7 +46,8 @@ impl Printed for Report<'_> {
 }
 
 /// What is left out, or means something else than it looks like.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct About<'a> {
     /// Line of the script, counted from 1: the first for which it holds.
     line: usize,

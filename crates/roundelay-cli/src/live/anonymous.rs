@@ -29,6 +29,9 @@ pub(super) fn hide_files(settings: &mut Settings) {
             *name = format!("link-trace-{}", number(name, &mut traces));
         }
     }
+    if let Some((name, _)) = &mut settings.weights.file {
+        "weights.toml".clone_into(name);
+    }
 }
 
 /// A name's number among those met so far, from 1.
@@ -64,6 +67,18 @@ pub(super) fn anonymised(mut fidelity: Fidelity, by: &Anonymiser) -> Fidelity {
     for way in &mut fidelity.ways {
         for flow in &mut way.flows {
             flow.flow = by.text(&flow.flow);
+        }
+        for phase in &mut way.phases {
+            for flow in &mut phase.flows {
+                flow.flow = by.text(&flow.flow);
+            }
+            // Rules for weights may name addresses.
+            if let Some(change) = &mut phase.change {
+                *change = by.text(change);
+            }
+            for rule in phase.conditions.iter_mut().flat_map(|own| &mut own.weights) {
+                *rule = by.text(rule);
+            }
         }
     }
     fidelity

@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use roundelay::{Billionths, DropReason, Duration, Ecn, Instant, Packet, Rate};
 use roundelay_live::{
-    Fidelity, KindFigures, Kinds, PacketKind, Sample, Settings, SettingsError, Way, WayFidelity,
-    WaySample, quantiles,
+    Fidelity, KindFigures, Kinds, PacketKind, PhaseFigures, Recent, Sample, Settings,
+    SettingsError, Way, WayFidelity, WaySample, quantiles,
 };
 use roundelay_metrics::Delays;
-use roundelay_metrics::units::{count, counted, seconds};
+use roundelay_metrics::units::{count, counted, percent, rate, seconds};
 use roundelay_sim::scenario::{Estimate, Measures, Scenario};
-use roundelay_sim::{FlowNumber, LinkConfig, LinkId, Opening, PacketState, Probe, Tag};
+use roundelay_sim::{FlowNumber, LinkId, LinkSettings, Opening, PacketState, Probe, Tag};
 use roundelay_trace::{LinkTrace, Queue, Stop};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::home::Home;
@@ -44,7 +43,8 @@ pub(super) const THRESHOLDS: &str = "Two figures part if rates differ by more th
     packets. Kinds with fewer than 100 packets in both are left out.";
 
 /// The simulated half.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Beside {
     /// Seed of the simulation.
     seed: u64,
@@ -64,7 +64,8 @@ pub(super) struct Beside {
 }
 
 /// A direction of the bottleneck in the simulation.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SimulatedWay {
     /// `up` or `down`.
     way: &'static str,
@@ -87,7 +88,8 @@ struct SimulatedWay {
 }
 
 /// A figure in both worlds.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Figure {
     /// `up` or `down`.
     pub(super) way: &'static str,
@@ -104,7 +106,8 @@ pub(super) struct Figure {
 }
 
 /// What a figure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(super) enum What {
     /// Bits per second.
@@ -136,9 +139,9 @@ impl What {
             return "none".to_owned();
         };
         match self {
-            Self::Rate => format!("{:.2} Mbit/s", value / 1e6),
+            Self::Rate => rate(value),
             Self::DelayP50 | Self::DelayP99 => seconds(value),
-            Self::Dropped | Self::Marked => format!("{:.1}%", value * 100.0),
+            Self::Dropped | Self::Marked => percent(value),
         }
     }
 
@@ -168,13 +171,13 @@ struct Counts {
 }
 
 impl Counts {
-    fn of_live(way: &WayFidelity) -> Self {
+    fn of_live(phase: &PhaseFigures) -> Self {
         Self {
-            packets: way.books.sent,
-            bytes: way.books.sent_bytes,
-            dropped: way.books.all_dropped(),
-            marked: way.books.marked,
-            delay: way.delay,
+            packets: phase.books.sent,
+            bytes: phase.books.sent_bytes,
+            dropped: phase.books.all_dropped(),
+            marked: phase.books.marked,
+            delay: phase.delay,
         }
     }
 
@@ -279,7 +282,7 @@ struct Meter {
     lost: u64,
     waiting: u64,
     delays: Delays,
-    recent: Delays,
+    recent: Recent,
     kinds: Kinds,
 }
 
@@ -309,6 +312,8 @@ struct Observer {
     /// Packets that came with CE, by number.
     came_marked: HashSet<u64>,
     meters: [Meter; 2],
+    /// Each direction's first change in the live run, after which nothing is measured.
+    until: [Instant; 2],
     /// The times at which samples are wanted, in seconds and in order. These are the live run's
     /// times, so that both have samples at the same times in a chart.
     times: Vec<f64>,
@@ -316,8 +321,10 @@ struct Observer {
 }
 
 impl Observer {
-    fn way(&self, link: LinkId) -> Option<usize> {
-        self.links.iter().position(|own| *own == link)
+    /// The direction of a link at a time at which it is measured.
+    fn way(&self, link: LinkId, now: Instant) -> Option<usize> {
+        let way = self.links.iter().position(|own| *own == link)?;
+        (now < self.until[way]).then_some(way)
     }
 
     fn kind(&self, state: &PacketState) -> PacketKind {
@@ -333,12 +340,16 @@ impl Observer {
             if seconds > now {
                 return;
             }
-            let ways = self.meters.each_mut().map(|meter| WaySample {
-                delivered_bytes: meter.bytes,
-                dropped: meter.dropped,
-                marked: meter.marked,
-                waiting: meter.waiting,
-                delay: quantiles(&std::mem::take(&mut meter.recent), [0.5, 0.99]),
+            let ways = self.meters.each_mut().map(|meter| {
+                let (delay, kinds) = meter.recent.take();
+                WaySample {
+                    delivered_bytes: meter.bytes,
+                    dropped: meter.dropped,
+                    marked: meter.marked,
+                    waiting: meter.waiting,
+                    delay,
+                    kinds,
+                }
             });
             self.samples.push(Sample { seconds, ways });
         }
@@ -351,7 +362,7 @@ impl Probe for Observer {
     }
 
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
-        let Some(way) = self.way(link) else {
+        let Some(way) = self.way(link, now) else {
             return;
         };
         self.look(now);
@@ -369,7 +380,7 @@ impl Probe for Observer {
         state: &PacketState,
         [start, end]: [Instant; 2],
     ) {
-        let Some(way) = self.way(link) else {
+        let Some(way) = self.way(link, start) else {
             return;
         };
         self.look(start);
@@ -384,7 +395,7 @@ impl Probe for Observer {
         meter.bytes += bytes;
         meter.marked += u64::from(marked);
         meter.delays.record(delay);
-        meter.recent.record(delay);
+        meter.recent.record(kind, delay);
         meter.kinds.sent(kind, bytes, delay, marked);
     }
 
@@ -396,7 +407,7 @@ impl Probe for Observer {
         state: &PacketState,
         _: DropReason,
     ) {
-        let Some(way) = self.way(link) else {
+        let Some(way) = self.way(link, now) else {
             return;
         };
         self.look(now);
@@ -408,8 +419,8 @@ impl Probe for Observer {
         meter.kinds.dropped(kind);
     }
 
-    fn lost(&mut self, _: Instant, link: LinkId, _: &Packet<Tag>, _: &PacketState) {
-        if let Some(way) = self.way(link) {
+    fn lost(&mut self, now: Instant, link: LinkId, _: &Packet<Tag>, _: &PacketState) {
+        if let Some(way) = self.way(link, now) {
             self.meters[way].lost += 1;
         }
     }
@@ -417,7 +428,7 @@ impl Probe for Observer {
 
 /// Gives a link of the scenario what options gave the live one.
 fn set_link(
-    link: &mut LinkConfig,
+    link: &mut LinkSettings,
     way: Way,
     settings: &Settings,
     taken: &Settings,
@@ -458,7 +469,6 @@ fn as_live(
     home: &Home,
     settings: &Settings,
     length: f64,
-    changes: u64,
 ) -> Result<(Scenario, Vec<String>), SettingsError> {
     let mut scenario = home.scenario.clone();
     let mut simplified = Vec::new();
@@ -478,12 +488,6 @@ fn as_live(
                 .to_owned(),
         );
     }
-    if changes > 0 {
-        simplified.push(format!(
-            "The simulation keeps the settings of the start, and leaves {} out.",
-            counted(changes, "change on the way")
-        ));
-    }
     if settings.seed != taken.seed {
         scenario.seed = settings.seed;
         scenario.hash_seed = None;
@@ -495,8 +499,31 @@ fn as_live(
     Ok((scenario, simplified))
 }
 
-/// Simulates the scenario for as long as the live run took, and compares. A signal that comes
-/// meanwhile ends the simulation.
+/// Each direction's phase before its first change: a simulation keeps its settings.
+fn first_phases(fidelity: &Fidelity) -> Option<[&PhaseFigures; 2]> {
+    let [up, down] = &fidelity.ways;
+    Some([up.phases.first()?, down.phases.first()?])
+}
+
+/// Says that figures end at the first change, if there are changes.
+fn up_to_the_change(fidelity: &Fidelity, live: [&PhaseFigures; 2]) -> Option<String> {
+    let mut ends = Vec::new();
+    for (way, phase) in fidelity.ways.iter().zip(live) {
+        if way.phases.len() > 1 {
+            ends.push(format!("{} for {:.1} s", way.way, phase.to));
+        }
+    }
+    (!ends.is_empty()).then(|| {
+        format!(
+            "The simulation keeps the settings of the start, so a direction is compared up to its \
+             first change: {}.",
+            ends.join(", ")
+        )
+    })
+}
+
+/// Simulates the scenario for as long as the live run kept its settings, and compares. A signal that
+/// comes meanwhile ends the simulation.
 ///
 /// # Errors
 /// The reason, in a sentence, why there is no simulation.
@@ -510,10 +537,19 @@ pub(super) fn beside(
     if home.scenario.groups.is_empty() {
         return Err("Not simulated: the scenario has no sources.".to_owned());
     }
-    let changes = fidelity.ways.iter().map(|way| way.books.changes).sum();
-    let length = fidelity.seconds;
-    let (mut scenario, simplified) = as_live(home, settings, length, changes)
-        .map_err(|error| format!("Not simulated: {error}"))?;
+    let Some(first) = first_phases(fidelity) else {
+        return Err("Not simulated: the run has no figures.".to_owned());
+    };
+    let length = first[0].to.max(first[1].to);
+    let (mut scenario, mut simplified) =
+        as_live(home, settings, length).map_err(|error| format!("Not simulated: {error}"))?;
+    simplified.extend(up_to_the_change(fidelity, first));
+    let mut times = Vec::new();
+    for sample in live {
+        if sample.seconds <= length {
+            times.push(sample.seconds);
+        }
+    }
     let events = Estimate::of(&scenario).events;
     if events > MOST_EVENTS {
         return Err(format!(
@@ -532,7 +568,8 @@ pub(super) fn beside(
         groups: Vec::new(),
         came_marked: HashSet::new(),
         meters: Default::default(),
-        times: live.iter().map(|sample| sample.seconds).collect(),
+        until: [0, 1].map(|way| ends_at(&fidelity.ways[way])),
+        times,
         samples: Vec::new(),
     };
     // The live run has real-time priority, but a new thread does not.
@@ -568,13 +605,21 @@ pub(super) fn beside(
         parts: Vec::new(),
         samples,
     };
-    compare_all(fidelity, &mut beside);
+    compare_all(first, &mut beside);
     Ok(beside)
 }
 
-fn compare_all(fidelity: &Fidelity, beside: &mut Beside) {
-    let length = fidelity.seconds.max(1e-9);
-    for (way, live) in Way::BOTH.into_iter().zip(&fidelity.ways) {
+/// When a direction is measured no more: at its first change, or never.
+fn ends_at(way: &WayFidelity) -> Instant {
+    match &way.phases[..] {
+        [first, _, ..] => Instant::from_nanos((first.to * 1e9) as u64),
+        _ => Instant::MAX,
+    }
+}
+
+fn compare_all(first: [&PhaseFigures; 2], beside: &mut Beside) {
+    for (way, live) in Way::BOTH.into_iter().zip(first) {
+        let length = live.seconds();
         let simulated = &beside.ways[way.index()];
         let kinds = simulated.kinds.clone();
         let both = [Counts::of_live(live), Counts::of_simulated(simulated)];
@@ -640,10 +685,10 @@ mod tests {
         assert_eq!(
             far.parts,
             [
-                "up, TCP data: rate 12.00 Mbit/s live, 9.60 Mbit/s simulated.",
+                "up, TCP data: rate 12.0 Mbit/s live, 9.60 Mbit/s simulated.",
                 "up, TCP data: p50 delay 25.0 ms live, 10.0 ms simulated.",
                 "up, TCP data: p99 delay 50.0 ms live, 20.0 ms simulated.",
-                "up, TCP data: dropped 1.0% live, 4.8% simulated.",
+                "up, TCP data: dropped 0.99% live, 4.8% simulated.",
             ]
         );
         assert_eq!(
@@ -665,6 +710,7 @@ mod tests {
             groups: Vec::new(),
             came_marked: HashSet::new(),
             meters: Default::default(),
+            until: [Instant::MAX; 2],
             times: vec![0.1, 0.25, 0.3, 0.5],
             samples: Vec::new(),
         };

@@ -10,7 +10,7 @@ use std::time::Duration as Span;
 
 use roundelay::{Duration, Instant, LinkLayer, Purpose, Rate, Seed};
 use roundelay_live::control::{self, Control};
-use roundelay_live::demo::{self, Demo};
+use roundelay_live::demo::{self, Demo, DemoPart};
 use roundelay_live::offloads::{self, Changed};
 use roundelay_live::processes::Kept;
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Node, World};
@@ -18,9 +18,8 @@ use roundelay_live::{
     Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LateFile,
     LinkText, Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
-use roundelay_report::{Anonymiser, Printed, ReportError, json_line, write_text};
+use roundelay_report::{Anonymiser, PlottedResult, Printed, ReportError, json_line, write_text};
 use roundelay_trace::{LinkModel, LinkTrace, Stop};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::anonymous;
@@ -30,7 +29,7 @@ use super::home::Home;
 use super::lines::Lines;
 use super::signals::Signals;
 use super::view::View;
-use super::{change, home, page};
+use super::{change, drawn, home, page};
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
 use crate::terminal::{print, tell};
@@ -419,6 +418,8 @@ struct Watch<'a> {
     page: Option<LateFile>,
     /// Other addresses, if strangers read what is told.
     strangers: Option<Anonymiser>,
+    /// The parts of the demo that are over.
+    demo: Vec<DemoPart>,
     /// The seed, if nobody has given one.
     drawn_seed: Option<u64>,
     samples: Samples,
@@ -463,6 +464,7 @@ impl<'a> Watch<'a> {
             record_ended: false,
             page,
             strangers: arguments.strangers.map(&Stop::default())?,
+            demo: Vec::new(),
             drawn_seed: None,
             samples: Samples::default(),
             next_line: 1.0,
@@ -490,7 +492,7 @@ impl<'a> Watch<'a> {
         if let Some(metrics) = &mut self.metrics {
             metrics.serve(|| running.metrics());
         }
-        if self.page.is_some() {
+        if self.page.is_some() || self.arguments.json {
             self.samples.take(running.bottleneck(), seconds);
         }
         if !self.record_ended
@@ -530,7 +532,8 @@ impl<'a> Watch<'a> {
 }
 
 /// A line of `--json` for each second.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Second<'a> {
     /// Since the start.
     seconds: f64,
@@ -543,10 +546,16 @@ impl Printed for Second<'_> {
 }
 
 /// The last line of `--json`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct End<'a> {
     #[serde(flatten)]
     fidelity: &'a Fidelity,
+    /// What the programs at the ends of the demo saw, queue by queue.
+    #[serde(skip_serializing_if = "<[DemoPart]>::is_empty")]
+    demo: &'a [DemoPart],
+    /// Delays of each phase and kind of packets, to draw.
+    drawn: Vec<PlottedResult>,
     /// The scenario of the run, simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<&'a Beside>,
@@ -660,7 +669,11 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
         }
     }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
-        let page = page::html(&fidelity, &watch.samples, simulated.as_ref());
+        let aside = page::Aside {
+            beside: simulated.as_ref(),
+            demo: &watch.demo,
+        };
+        let page = page::html(&fidelity, &watch.samples, &aside);
         outcome = outcome.and(write_page(path, &mut file, &page));
     }
     let mut rest = String::new();
@@ -672,6 +685,8 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
         };
         rest = json_line(&End {
             fidelity: &fidelity,
+            demo: &watch.demo,
+            drawn: drawn::drawn(&fidelity, watch.samples.all()),
             simulated,
             not_simulated,
         });
@@ -829,9 +844,13 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
         let part = (seconds / (settling + length)) as usize;
         let counts = seconds - part as f64 * (settling + length) >= settling;
         traffic.enter_part(if counts { part } else { usize::MAX });
-        if let Some(table) = table.as_mut().filter(|_| part > shown) {
-            let line = traffic.line(shown, length);
-            table.line(&format!("{:18}{line}", DEMO_QUEUES[shown]))?;
+        if part > shown {
+            let over = traffic.part(shown, DEMO_QUEUES[shown], length);
+            if let Some(table) = &mut table {
+                let line = Demo::line(over.cells());
+                table.line(&format!("{:18}{line}", DEMO_QUEUES[shown]))?;
+            }
+            watch.demo.push(over);
         }
         shown = part;
         Ok(watch.goes_on(running)? && part < DEMO_QUEUES.len())

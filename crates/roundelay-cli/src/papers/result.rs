@@ -30,6 +30,7 @@ impl ItemResult<'_> {
             markdown: &self.markdown(),
             charts: &charts,
             version: env!("CARGO_PKG_VERSION"),
+            ..ItemPage::default()
         })
     }
 

@@ -10,19 +10,28 @@ use crate::outputs::Opened;
 
 type Observers = Vec<Box<dyn Opened<Simulating>>>;
 
+/// What is kept over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Curved {
+    Nothing,
+    /// The sources' delays.
+    Sources,
+    /// Sources and links.
+    All,
+}
+
 /// Runs the first replica, with its observers.
 pub(super) struct FirstRun {
     outputs: Mutex<Observers>,
-    has_curves: bool,
+    curved: Curved,
     curves: OnceLock<Curves>,
 }
 
 impl FirstRun {
-    /// `has_curves` says whether to keep curves over time.
-    pub(super) fn new(outputs: Observers, has_curves: bool) -> Self {
+    pub(super) fn new(outputs: Observers, curved: Curved) -> Self {
         Self {
             outputs: Mutex::new(outputs),
-            has_curves,
+            curved,
             curves: OnceLock::new(),
         }
     }
@@ -38,10 +47,11 @@ impl FirstRun {
             .iter_mut()
             .filter_map(|output| output.probe())
             .collect();
-        if probes.is_empty() && !self.has_curves {
-            return scenario.run(scenario.seed, progress);
-        }
-        let (results, curves) = scenario.run_with(scenario.seed, &mut probes, progress)?;
+        let (results, curves) = match (probes.is_empty(), self.curved) {
+            (true, Curved::Nothing) => return scenario.run(scenario.seed, progress),
+            (true, Curved::Sources) => scenario.run_with_groups(scenario.seed, progress)?,
+            (_, _) => scenario.run_with(scenario.seed, &mut probes, progress)?,
+        };
         self.curves.get_or_init(|| curves);
         Ok(results)
     }

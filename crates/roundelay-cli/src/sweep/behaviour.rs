@@ -184,6 +184,7 @@ fn add_tcp(protocol: &Protocol, names: &mut BTreeSet<String>) {
             Control::Cubic => "cubic",
             Control::Bbr => "bbr",
             Control::Bbr3 => "bbr3",
+            Control::Ledbat => "ledbat",
         };
         names.insert(format!("tcp.control.{name}"));
     }
@@ -213,6 +214,7 @@ fn add_tcp(protocol: &Protocol, names: &mut BTreeSet<String>) {
         (protocol.constant_friendliness, "constant_friendliness"),
         (protocol.unpaced_start, "unpaced_start"),
         (protocol.least_growth, "least_growth"),
+        (protocol.whole_segments, "whole_segments"),
         (protocol.proportional_reduction, "proportional_reduction"),
         (
             protocol.timeout_above_round_trip,

@@ -6,7 +6,7 @@
 //! the next one takes it over. A file gets its name when complete. At the end the file system is
 //! synced, the journal removed, and all runs moved into one file ([`compact`](super::compact)).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -15,8 +15,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use roundelay::Fault;
-use roundelay_report::{SweepFile, SweepRow, open_to_append, refuse_special};
+use roundelay_report::{SweepFile, SweepRow, open_to_append, refuse_special, sealed, unsealed};
 use roundelay_trace::Stop;
+use serde::{Deserialize, Serialize};
 
 use super::done::Done;
 use super::folder::{JOURNAL, RUNS_FILE, entries, escaped, files, has_extension, is_parquet, sync};
@@ -41,6 +42,8 @@ struct Journal {
     synced: Instant,
     /// Number of temporary files so far.
     files: u64,
+    /// The points that it describes.
+    described: HashSet<String>,
 }
 
 /// An open dataset.
@@ -55,6 +58,19 @@ pub(super) struct Dataset {
     adopted: Vec<(PathBuf, File)>,
     /// Runs in journals.
     pub(super) found: Vec<Done>,
+    /// Metadata of the points of these runs, by identity.
+    pub(super) described: HashMap<String, Metadata>,
+}
+
+/// Metadata of a point's file, with its labels.
+type Metadata = Vec<(String, String)>;
+
+/// A point in a journal, before its first run there: a later sweep of another plan can then move its
+/// runs into the dataset.
+#[derive(Serialize, Deserialize)]
+struct Described {
+    described: String,
+    metadata: Metadata,
 }
 
 /// Length and time of a file, to detect a replacement.
@@ -131,9 +147,10 @@ impl Dataset {
         fs::create_dir_all(&journals).map_err(failed)?;
         let mut adopted = Vec::new();
         let mut found = Vec::new();
+        let mut described = HashMap::new();
         for path in entries(&journals).map_err(failed)? {
             refuse_link(&path).map_err(failed)?;
-            found.extend(runs_of_journal(&path).map_err(failed)?);
+            read_journal(&path, &mut found, &mut described).map_err(failed)?;
             // A living process holds the lock.
             let Ok(file) = open_to_append(&path.join(RUNS)) else {
                 continue;
@@ -155,6 +172,7 @@ impl Dataset {
             file,
             synced: Instant::now(),
             files: 0,
+            described: HashSet::new(),
         });
         drop(locked);
         Ok(Self {
@@ -164,16 +182,30 @@ impl Dataset {
             journal,
             adopted,
             found,
+            described,
         })
     }
 
-    /// Appends a run to the journal.
+    /// Appends a run to the journal, and before a point's first run the metadata of its file.
     ///
     /// # Errors
     /// The operating system's error.
-    pub(super) fn note(&self, done: &Done) -> Result<(), String> {
-        let line = done.line() + "\n";
+    pub(super) fn note(
+        &self,
+        done: &Done,
+        metadata: impl FnOnce() -> Metadata,
+    ) -> Result<(), String> {
+        let mut line = done.line() + "\n";
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if !journal.described.contains(&done.point) {
+            journal.described.insert(done.point.clone());
+            let described = Described {
+                described: done.point.clone(),
+                metadata: metadata(),
+            };
+            let text = serde_json::to_string(&described).expect("texts are JSON");
+            line = sealed(&text) + "\n" + &line;
+        }
         let failed = |error: io::Error| format!("{}: {error}", self.folder.join(JOURNAL).display());
         journal.file.write_all(line.as_bytes()).map_err(failed)?;
         if journal.synced.elapsed() < SYNC_EVERY {
@@ -197,6 +229,31 @@ impl Dataset {
         point: &str,
         metadata: &[(String, String)],
         runs: impl IntoIterator<Item = &'a Done>,
+    ) -> Result<(), String> {
+        self.add_to(folder, point, metadata, runs, true)
+    }
+
+    /// Adds runs to the file of a point that another plan has, and leaves other files alone.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(super) fn add_beside<'a>(
+        &self,
+        folder: &Path,
+        point: &str,
+        metadata: &[(String, String)],
+        runs: impl IntoIterator<Item = &'a Done>,
+    ) -> Result<(), String> {
+        self.add_to(folder, point, metadata, runs, false)
+    }
+
+    fn add_to<'a>(
+        &self,
+        folder: &Path,
+        point: &str,
+        metadata: &[(String, String)],
+        runs: impl IntoIterator<Item = &'a Done>,
+        replaces: bool,
     ) -> Result<(), String> {
         let folder = self.folder.join(folder);
         let path = folder.join(format!("{point}.parquet"));
@@ -238,7 +295,7 @@ impl Dataset {
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
                 fs::rename(&partial, &path).map_err(failed)?;
-                if is_new {
+                if is_new || !replaces {
                     return Ok(());
                 }
                 for other in entries(&folder).map_err(failed)? {
@@ -323,18 +380,29 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::create_new(path)?.write_all(bytes)
 }
 
-/// The runs in the files of a journal.
-fn runs_of_journal(journal: &Path) -> io::Result<Vec<Done>> {
-    let mut runs = Vec::new();
+/// Reads the runs in the files of a journal, and what it says of their points.
+fn read_journal(
+    journal: &Path,
+    runs: &mut Vec<Done>,
+    described: &mut HashMap<String, Metadata>,
+) -> io::Result<()> {
     for file in entries(journal)? {
         if has_extension(&file, "jsonl") {
             refuse_special(&fs::metadata(&file)?)?;
             let bytes = fs::read(&file)?;
             let text = String::from_utf8_lossy(&bytes);
-            runs.extend(text.lines().filter_map(Done::parse));
+            for line in text.lines() {
+                if let Some(done) = Done::parse(line) {
+                    runs.push(done);
+                } else if let Some(text) = unsealed(line)
+                    && let Ok(point) = serde_json::from_str::<Described>(&text)
+                {
+                    described.insert(point.described, point.metadata);
+                }
+            }
         }
     }
-    Ok(runs)
+    Ok(())
 }
 
 /// Makes a folder, and those above. Returns whether the folder is new.
@@ -548,7 +616,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("roundelay-dataset-{}", std::process::id()));
         let open = || Dataset::open(&folder, &["k"], &Stop::default()).unwrap();
         let first = open();
-        first.note(&done(1)).unwrap();
+        first.note(&done(1), Vec::new).unwrap();
         // The first process lives: its journal is read, and stays.
         let second = open();
         assert_eq!((second.found.len(), second.adopted.len()), (1, 0));
@@ -582,7 +650,7 @@ mod tests {
         );
         // Runs of another plan stay in the journal.
         let fourth = Dataset::open(&folder, &["k"], &Stop::default()).unwrap();
-        fourth.note(&done(9)).unwrap();
+        fourth.note(&done(9), Vec::new).unwrap();
         drop(fourth);
         assert_eq!(open().finish(|_| false, || Ok(())), Ok(1));
         assert_eq!(open().found, [done(9)]);

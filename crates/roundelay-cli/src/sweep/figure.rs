@@ -39,12 +39,21 @@ pub(super) fn check_figure(text: &str, check: &Check<'_>) -> Result<(), Failure>
     let Some(source) = source else {
         return Ok(());
     };
-    // All points have the same sources.
-    let scenario = check.scenario(&check.plan.points[0]);
-    let (_, scenario) = scenario.map_err(Failure::usage)?;
-    let mut sources = Vec::new();
-    for group in &scenario.groups {
-        sources.push(group.name.clone());
+    // All points of a scenario have the same sources.
+    let mut sources: Vec<String> = Vec::new();
+    let mut read: Vec<&str> = Vec::new();
+    for point in &check.plan.points {
+        let base = check.plan.base(point);
+        if read.contains(&&*base.label) {
+            continue;
+        }
+        read.push(&base.label);
+        let (_, scenario) = check.scenario(point).map_err(Failure::usage)?;
+        for group in &scenario.groups {
+            if !sources.contains(&group.name) {
+                sources.push(group.name.clone());
+            }
+        }
     }
     if sources.len() > 1 {
         sources.push("all".to_owned());

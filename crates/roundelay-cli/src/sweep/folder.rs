@@ -64,6 +64,13 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The values of a point's keys, by its file's metadata.
+pub(super) fn labels_of(metadata: &[(String, String)]) -> Option<Vec<String>> {
+    let mut known = metadata.iter();
+    let (_, labels) = known.find(|(key, _)| key == LABELS)?;
+    serde_json::from_str(labels).ok()
+}
+
 /// The folder of a point: `KEY=VALUE` for each key, with special characters as in URLs.
 pub(super) fn folder_of(labels: &[(String, String)]) -> PathBuf {
     let mut folder = PathBuf::new();

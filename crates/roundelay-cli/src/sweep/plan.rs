@@ -1,4 +1,4 @@
-//! The plan of a sweep: a scenario, points with values of the swept keys, and replicas.
+//! The plan of a sweep: scenarios, points with values of the swept keys, and replicas.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use roundelay_trace::Stop;
 use toml::{Table, Value};
 
 use super::arguments::Sweep;
-use super::values::{Values, labels, list};
+use super::values::{SCENARIO, Values, labels, list};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::scenario::text;
@@ -26,22 +26,70 @@ const KEYS: [&str; 6] = ["scenario", "replicas", "seed", "grid", "zip", "points"
 
 /// A plan.
 #[derive(Debug)]
-pub(super) struct Plan {
-    /// The name of the scenario's file in messages.
-    pub(super) name: String,
-    /// The scenario's text.
-    pub(super) text: String,
+pub(crate) struct Plan {
+    /// The name in messages: the scenario's file, or that of the sweep if it has several.
+    pub(crate) name: String,
+    /// The scenarios, at least one. With several each point names its own under [`SCENARIO`].
+    pub(crate) bases: Vec<Base>,
     /// Whether the plan is from a sweep file.
-    pub(super) is_file: bool,
-    /// The folder of the files that the scenario names.
-    pub(super) folder: PathBuf,
-    /// The scenario's table.
-    pub(super) table: Table,
-    pub(super) points: Vec<Values>,
+    pub(crate) is_file: bool,
+    pub(crate) points: Vec<Values>,
     /// Runs for each point. None: not given.
-    pub(super) replicas: Option<u32>,
-    /// The first run's seed. None: the scenario's.
-    pub(super) seed: Option<u64>,
+    pub(crate) replicas: Option<u32>,
+    /// The first run's seed. None: the first scenario's.
+    pub(crate) seed: Option<u64>,
+}
+
+/// A scenario in which points set values.
+#[derive(Debug)]
+pub(crate) struct Base {
+    /// Its value of [`SCENARIO`]. Empty if it is the only one.
+    pub(crate) label: String,
+    /// The name of the file in messages.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// The folder of the files that the scenario names.
+    pub(crate) folder: PathBuf,
+    /// The scenario's table.
+    pub(crate) table: Table,
+}
+
+impl Base {
+    /// Sets keys in the scenario, each to a text.
+    ///
+    /// # Errors
+    /// A key does not lead to a value of the scenario.
+    pub(crate) fn set(&mut self, keys: &[(&str, &str)]) -> Result<(), Fault> {
+        let mut table = Value::Table(std::mem::take(&mut self.table));
+        for (key, text) in keys {
+            let path: Vec<_> = key.split('.').collect();
+            let value = Value::String((*text).to_owned());
+            set(&mut table, &path, "", &value)?;
+        }
+        if let Value::Table(table) = table {
+            self.text = toml::to_string(&table).map_err(|error| error.to_string())?;
+            self.table = table;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// The text is not TOML.
+    pub(crate) fn new(
+        label: String,
+        name: String,
+        text: String,
+        folder: PathBuf,
+    ) -> Result<Self, Failure> {
+        let (_, table) = Reader::read(&name, &text).map_err(failure)?;
+        Ok(Self {
+            label,
+            name,
+            text,
+            folder,
+            table,
+        })
+    }
 }
 
 /// Values for the keys of one dimension. Each key of the grid has a dimension of its own.
@@ -61,12 +109,11 @@ impl Plan {
         let mut plan = if table.contains_key("scenario") {
             Self::of_file(&reader, table, &folder, &mut dimensions, &host.stop)?
         } else {
+            let base = Base::new(String::new(), name.clone(), content.clone(), folder)?;
             Self {
                 name,
-                text: content,
+                bases: vec![base],
                 is_file: false,
-                folder,
-                table,
                 points: Vec::new(),
                 replicas: None,
                 seed: None,
@@ -107,29 +154,44 @@ impl Plan {
                 return Err(error_at(file, key, fault));
             }
         }
-        let (name, text, folder) = match table.remove("scenario") {
-            Some(Value::String(scenario)) => {
-                let path = folder.join(&scenario);
-                let text = match text_file::read(&path, "a scenario in TOML", stop) {
-                    Ok(text) => text,
-                    Err(error) if error.is_stopped_by_caller() => return Err(error),
-                    Err(error) => {
-                        let fault = error.into_fault().behind("scenario: ");
-                        return Err(error_at(file, "scenario", fault));
-                    }
-                };
-                let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-                (path.display().to_string(), text, folder)
-            }
+        let expected = || {
+            let legal = "a path, as in \"home.toml\", a list of different paths, or a table";
+            error_at(file, SCENARIO, Fault::wanted(legal).behind("scenario: "))
+        };
+        let named = |label: &str, path: &Path| -> Result<Base, Failure> {
+            let text = match text_file::read(path, "a scenario in TOML", stop) {
+                Ok(text) => text,
+                Err(error) if error.is_stopped_by_caller() => return Err(error),
+                Err(error) => {
+                    let fault = error.into_fault().behind("scenario: ");
+                    return Err(error_at(file, SCENARIO, fault));
+                }
+            };
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            Base::new(label.to_owned(), path.display().to_string(), text, folder)
+        };
+        let mut bases = Vec::new();
+        match table.remove(SCENARIO) {
+            Some(Value::String(path)) => bases.push(named("", &folder.join(path))?),
             Some(Value::Table(scenario)) => {
                 let text = toml::to_string(&scenario).map_err(Failure::run)?;
-                (file.name().to_owned(), text, folder.to_owned())
+                let name = file.name().to_owned();
+                bases.push(Base::new(String::new(), name, text, folder.to_owned())?);
             }
-            _ => {
-                let fault = Fault::wanted("a path, as in \"home.toml\", or a table");
-                return Err(error_at(file, "scenario", fault.behind("scenario: ")));
+            Some(Value::Array(paths)) if !paths.is_empty() => {
+                for path in &paths {
+                    let Value::String(path) = path else {
+                        return Err(expected());
+                    };
+                    if bases.iter().any(|base: &Base| base.label == *path) {
+                        return Err(expected());
+                    }
+                    bases.push(named(path, &folder.join(path))?);
+                }
+                dimensions.push(one_key(SCENARIO, paths));
             }
-        };
+            _ => return Err(expected()),
+        }
         let replicas = whole(file, &table, "replicas", 1..=1_000_000)?;
         let seed = whole(file, &table, "seed", 0..=i64::MAX)?;
         for (key, values) in keys_of(file, &table, "grid")? {
@@ -140,13 +202,14 @@ impl Plan {
         }
         dimensions.extend(zipped(file, &table)?);
         dimensions.extend(listed(file, &table)?);
-        let (_, table) = Reader::read(&name, &text).map_err(failure)?;
+        let name = match &bases[..] {
+            [only] => only.name.clone(),
+            _ => file.name().to_owned(),
+        };
         Ok(Self {
             name,
-            text,
+            bases,
             is_file: true,
-            folder,
-            table,
             points: Vec::new(),
             replicas: replicas.map(|number| number as u32),
             seed: seed.map(i64::cast_unsigned),
@@ -187,13 +250,28 @@ impl Plan {
         Ok(())
     }
 
+    /// A point's scenario.
+    pub(super) fn base(&self, point: &Values) -> &Base {
+        let named = point.iter().find_map(|(key, value)| self.named(key, value));
+        named.unwrap_or(&self.bases[0])
+    }
+
+    /// The scenario that a point chooses with this key and value. None: they are of a scenario.
+    pub(super) fn named(&self, key: &str, value: &Value) -> Option<&Base> {
+        let label = value.as_str().filter(|_| key == SCENARIO)?;
+        self.bases.iter().find(|base| base.label == label)
+    }
+
     /// The scenario's table with a point's values.
     ///
     /// # Errors
     /// A key does not lead to a value of the scenario.
     pub(super) fn resolved(&self, point: &Values) -> Result<Table, Fault> {
-        let mut table = Value::Table(self.table.clone());
+        let mut table = Value::Table(self.base(point).table.clone());
         for (key, value) in point {
+            if self.named(key, value).is_some() {
+                continue;
+            }
             let path: Vec<_> = key.split('.').collect();
             set(&mut table, &path, "", value)
                 .map_err(|fault| fault.behind(format_args!("{key}: ")))?;
@@ -468,19 +546,23 @@ fn names(number: usize, element: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const SCENARIO: &str = "duration = '1s'\n[[source]]\nname = 'calls'\nkind = \
+    const TEXT: &str = "duration = '1s'\n[[source]]\nname = 'calls'\nkind = \
         'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
 
     fn plan(points: Vec<Values>) -> Plan {
-        let table = toml::from_str(SCENARIO).unwrap();
+        let table = toml::from_str(TEXT).unwrap();
         let name = "a.toml".to_owned();
-        let text = SCENARIO.to_owned();
-        Plan {
-            name,
-            text,
-            is_file: false,
+        let base = Base {
+            label: String::new(),
+            name: name.clone(),
+            text: TEXT.to_owned(),
             folder: PathBuf::new(),
             table,
+        };
+        Plan {
+            name,
+            bases: vec![base],
+            is_file: false,
             points,
             replicas: None,
             seed: None,
@@ -541,7 +623,8 @@ mod tests {
     fn points_are_all_combinations_of_grid_zip_and_points() {
         let folder = std::env::temp_dir().join(format!("roundelay-plan-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("a.toml"), SCENARIO).unwrap();
+        std::fs::write(folder.join("a.toml"), TEXT).unwrap();
+        std::fs::write(folder.join("b.toml"), TEXT).unwrap();
         let read = |text: &str| {
             let (file, table) = Reader::read("sweep.toml", text).unwrap();
             let mut dimensions = Vec::new();
@@ -559,6 +642,24 @@ mod tests {
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         assert_eq!(first, ["queue.core=fifo", "a=1", "b=3", "c=6"]);
+        let points = read("scenario = ['a.toml', 'b.toml']\n[grid]\nqueue.core = 'fifo,qfq'");
+        let mut of_scenarios = Vec::new();
+        for point in points.unwrap() {
+            let values = labels(&point).into_iter().map(|(_, value)| value);
+            of_scenarios.push(values.collect::<Vec<_>>().join(" "));
+        }
+        assert_eq!(
+            of_scenarios,
+            ["a.toml fifo", "a.toml qfq", "b.toml fifo", "b.toml qfq"]
+        );
+        // Formerly a scenario that the plan has not was that of the file, without a word.
+        let other = ("scenario".to_owned(), Value::String("b.toml".to_owned()));
+        let table = plan(Vec::new()).resolved(&vec![other]).unwrap();
+        assert_eq!(
+            table["scenario"].as_str(),
+            Some("b.toml"),
+            "the reader refuses it"
+        );
         for (text, problem) in [
             (
                 "scenario = 'a.toml'\nreplics = 2",
@@ -568,7 +669,12 @@ mod tests {
                 "scenario = 'a.toml'\n\nreplicas = 0",
                 "sweep.toml:3: replicas 0: expected a whole number, legal range 1 to 1000000",
             ),
-            ("scenario = 'b.toml'", "there is no such file"),
+            ("scenario = 'c.toml'", "there is no such file"),
+            (
+                "scenario = ['a.toml', 'a.toml']",
+                "sweep.toml:1: scenario: expected a path, as in \"home.toml\", a list of different paths",
+            ),
+            ("scenario = []", "a list of different paths, or a table"),
             (
                 "scenario = 'a.toml'\n[zip]\na = [1]\nb = [1, 2]",
                 "sweep.toml:2: zip: b has 2 values, the keys before have 1",

@@ -13,7 +13,7 @@ use super::behaviour::Behaviours;
 use super::done::Done;
 use super::folder::{LABELS, files, folder_of};
 use super::identity::{FileHashes, Origin};
-use super::plan::Plan;
+use super::plan::{Base, Plan};
 use super::task::read_with;
 use super::values::{Values, labels, word};
 use crate::failure::Failure;
@@ -202,9 +202,10 @@ impl Check<'_> {
     pub(super) fn scenario(&self, values: &Values) -> Result<(toml::Table, Scenario), Fault> {
         let Self { plan, host, .. } = self;
         let (table, text) = text_of(plan, values)?;
+        let Base { name, folder, .. } = plan.base(values);
         let scenario = match &host.parts {
-            Some(parts) => read_with(&(parts.make)(), &plan.name, &text, &plan.folder, &host.stop)?,
-            None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
+            Some(parts) => read_with(&(parts.make)(), name, &text, folder, &host.stop)?,
+            None => Read::of_text(name, &text, folder, &[], &host.stop)?,
         };
         Ok((table, scenario))
     }
@@ -259,8 +260,9 @@ impl Check<'_> {
 /// A point's scenario, as a table and as text.
 pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), Fault> {
     let table = plan.resolved(values)?;
-    let text = if values.is_empty() {
-        plan.text.clone()
+    let mut pairs = values.iter();
+    let text = if pairs.all(|(key, value)| plan.named(key, value).is_some()) {
+        plan.base(values).text.clone()
     } else {
         toml::to_string(&table).map_err(|error| error.to_string())?
     };
@@ -270,7 +272,8 @@ pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, Stri
 /// The fault of a wrong point. If the scenario itself is wrong, the fault has the line.
 fn fault_of_point(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
-    let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);
+    let base = plan.base(values);
+    let own = Scenario::from_toml_with(&base.name, &base.text, &base.folder, no_captures);
     if let Err(own) = own.map_err(|own| own.map(clean))
         && own.message() == fault.message()
     {
@@ -283,5 +286,5 @@ fn fault_of_point(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let words = clean(&words.join(" "));
     fault
         .behind(format_args!("{words}: "))
-        .in_file(&*plan.name, 0)
+        .in_file(&*base.name, 0)
 }

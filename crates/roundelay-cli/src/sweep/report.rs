@@ -8,7 +8,6 @@ use roundelay_report::{
     Printed, SweepRow, Swept, SweptKey, SweptPoint, aligned, clean, counted, figure_text, json,
 };
 use roundelay_sim::scenario::Interval;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -113,7 +112,8 @@ pub(super) struct Difference {
 }
 
 /// A sweep as JSON.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report<'a> {
     /// Version of Roundelay.
     version: &'static str,
@@ -121,6 +121,7 @@ pub(crate) struct Report<'a> {
     scenario: &'a str,
     /// Folder of the dataset.
     dataset: &'a Path,
+    /// Points of the plan.
     points: usize,
     runs: Runs,
     /// The failed runs.
@@ -129,6 +130,7 @@ pub(crate) struct Report<'a> {
     other_files: usize,
     /// Runs of other plans in journals.
     runs_of_other_plans: usize,
+    /// Sentences on anomalies of captures used as sources.
     notes: Vec<String>,
     /// The figure that the sweep prints, if it was asked for or the runs must reach a precision.
     figure: Option<FigureReport<'a>>,
@@ -139,53 +141,69 @@ impl Printed for Report<'_> {
 }
 
 /// Number of runs.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Runs {
+    /// Found in the dataset.
     cached: usize,
+    /// Run now.
     done: usize,
+    /// Run now, without a result.
     failed: usize,
 }
 
 /// A failed run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FailedReport<'a> {
     /// Hash of the point.
     point: &'a str,
     /// Values of the swept keys.
-    #[schemars(with = "BTreeMap<String, Value>")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Value>"))]
     values: BTreeMap<String, toml::Value>,
+    /// Seed of the run.
     seed: u64,
+    /// Why it failed.
     message: &'a str,
     /// Command that repeats the run.
     command: &'a str,
 }
 
 /// A figure at all points.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FigureReport<'a> {
+    /// The source whose figure it is.
     source: &'a str,
+    /// Name of the figure, as in `--figure`.
     figure: &'static str,
     points: Vec<PointReport<'a>>,
 }
 
 /// A figure at a point.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PointReport<'a> {
     /// Values of the swept keys, as texts.
-    #[schemars(with = "BTreeMap<String, String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>"))]
     keys: Map<String, Value>,
+    /// Runs with the figure.
     runs: usize,
     interval: Option<Interval>,
     difference: Option<DifferenceReport<'a>>,
 }
 
 /// Mean of the differences from another point, seed by seed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DifferenceReport<'a> {
     /// Value of the first key at the other point.
     from: &'a str,
+    /// Seeds that both points have.
     pairs: usize,
+    /// Mean of the differences.
     mean: f64,
+    /// Half of the 95% interval; null for a single pair.
     half_width: Option<f64>,
 }
 
@@ -251,6 +269,11 @@ impl Summary {
 
     /// The output of `--html`: the figure over the swept keys.
     pub fn html(&self) -> String {
+        self.swept().html()
+    }
+
+    /// The figure at all points.
+    fn swept(&self) -> Swept {
         let mut points = Vec::new();
         let mut title = (String::new(), String::new());
         if let Some(figures) = &self.figures {
@@ -282,7 +305,6 @@ impl Summary {
             facts,
             notes: self.notes(),
         }
-        .html()
     }
 
     /// `12 runs: 4 cached, 8 done, 0 failed`.
@@ -311,18 +333,29 @@ impl Summary {
         }
         if let Some(figures) = &self.figures {
             text += "\n";
+            for sentence in self.swept().answer() {
+                _ = writeln!(text, "{sentence}");
+            }
+            text += "\n";
             text += &table(figures, &self.keys);
         }
         text
     }
 
-    /// The summary, and without a table how to get one.
-    pub(super) fn text_with_hint(&self) -> String {
+    /// The summary, and how to get another figure if nobody asked for one.
+    pub(super) fn text_with_hint(&self, is_asked_for: bool) -> String {
         let mut text = self.text();
-        if self.figures.is_none() && self.points > 0 {
-            text += "Means of a figure in a table: --figure throughput, delay_p99, loss, \
-                     completion_mean or SOURCE.FIGURE (docs/sweeps.md); runs that are done are not \
-                     repeated.\n";
+        if !is_asked_for && self.points > 0 {
+            let other = if self.figures.is_some() {
+                "Other figures"
+            } else {
+                "Means of a figure in a table"
+            };
+            _ = writeln!(
+                text,
+                "{other}: --figure throughput, delay_p99, loss, completion_mean or SOURCE.FIGURE \
+                 (docs/sweeps.md); runs that are done are not repeated."
+            );
         }
         text
     }
@@ -347,8 +380,8 @@ impl Summary {
             && figures.are_without_spread()
         {
             notes.push(format!(
-                "{}.{} is the same for all seeds of a point: nothing random had an effect, and ±0 \
-                 is no confidence interval",
+                "{}.{} is the same for all seeds of a point: nothing random had an effect, so no \
+                 difference is chance and there is no interval",
                 clean(&figures.source),
                 figures.figure
             ));
@@ -419,9 +452,10 @@ fn table(figures: &Figures, keys: &[SweptKey]) -> String {
 /// A mean with half the width of its interval, in the figure's unit.
 fn number(figure: &str, interval: &Interval, sign: &str) -> String {
     let sign = if interval.mean < 0.0 { "-" } else { sign };
+    // Without spread there is no interval.
     let half = match interval.half_width {
-        Some(half) => format!(" ±{}", figure_text(figure, half)),
-        None => String::new(),
+        Some(half) if half > 0.0 => format!(" ±{}", figure_text(figure, half)),
+        _ => String::new(),
     };
     format!("{sign}{}{half}", figure_text(figure, interval.mean.abs()))
 }
@@ -442,6 +476,7 @@ mod tests {
         assert_eq!(text(0.0123, None, "+"), "+12.3 ms");
         assert_eq!(text(-0.0123, Some(0.001), "+"), "-12.3 ms ±1.00 ms");
         assert_eq!(text(0.0123, Some(0.001), ""), "12.3 ms ±1.00 ms");
+        assert_eq!(text(-0.0123, Some(0.0), "+"), "-12.3 ms");
     }
 
     #[test]

@@ -16,17 +16,19 @@ use super::compact::{Kept, compact};
 use super::dataset::{Dataset, other_keys, others};
 use super::done::{Done, Rows};
 use super::figure::check_figure;
+use super::folder::{folder_of, labels_of};
 use super::identity::run_identity;
-use super::plan::Plan;
+use super::plan::{Base, Plan};
 use super::point::{Check, Point, name_of, text_of};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::shard::Shard;
 use super::task::{Task, read_with, simulate, simulate_with};
-use super::values::{Values, kind_of, labels, quoted, word};
+use super::values::{SCENARIO, Values, kind_of, labels, quoted, word};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::parts::OwnParts;
 use crate::progress::Gauge;
+use crate::runs::Runs;
 use crate::scenario::Read;
 
 /// Complete points whose files are written together. The code for one then stays in the processor's
@@ -95,18 +97,32 @@ pub(super) struct Options {
     pub(super) figure: Option<String>,
     pub(super) fail_fast: bool,
     pub(super) quiet: bool,
-    shard: Option<Shard>,
+    /// Whether somebody asks for runs of more than 10^10 events.
+    pub(super) is_long: bool,
+    pub(super) shard: Option<Shard>,
+}
+
+impl Options {
+    /// Those of a plan whose figures another command chooses.
+    pub(super) fn of_runs(runs: &Runs) -> Self {
+        let replicas = runs.replicas.into();
+        Self {
+            file: PathBuf::new(),
+            replicas,
+            max_replicas: replicas,
+            threads: runs.threads,
+            figure: None,
+            fail_fast: false,
+            quiet: runs.quiet,
+            is_long: runs.long,
+            shard: None,
+        }
+    }
 }
 
 impl Session {
     /// Reads the plan, checks all points, and finds the known runs.
     pub(crate) fn open(arguments: &Sweep, host: &Host) -> Result<Self, Failure> {
-        if cfg!(not(feature = "parquet")) {
-            return Err(Failure::usage(
-                "sweep: this program was built without Parquet, the format of datasets; expected \
-                 the feature 'parquet'",
-            ));
-        }
         let mut behaviours = Behaviours::of_program();
         if let Some(parts) = &host.parts {
             behaviours = behaviours.with(&parts.versions);
@@ -130,17 +146,38 @@ impl Session {
             replicas,
             max_replicas: arguments.max_replicas.max(replicas),
             threads: arguments.threads,
-            figure: figure(arguments),
+            figure: figure(arguments, host, plan.points.len() * replicas as usize),
             fail_fast: arguments.fail_fast,
             quiet: arguments.quiet,
+            is_long: arguments.long,
             shard: arguments.shard,
         };
+        Self::of_plan(plan, folder, options, host, behaviours)
+    }
+
+    /// Checks all points of a plan, and finds the runs that the folder's dataset has.
+    ///
+    /// # Errors
+    /// A point is no valid scenario, or the dataset has other keys or cannot be read.
+    pub(super) fn of_plan(
+        plan: Plan,
+        folder: PathBuf,
+        options: Options,
+        host: &Host,
+        behaviours: Behaviours,
+    ) -> Result<Self, Failure> {
+        if cfg!(not(feature = "parquet")) {
+            return Err(Failure::usage(
+                "sweep: this program was built without Parquet, the format of datasets; expected \
+                 the feature 'parquet'",
+            ));
+        }
         let check = Check {
             plan: &plan,
             folder: &folder,
             behaviours: &behaviours,
             host,
-            is_long: arguments.long,
+            is_long: options.is_long,
             with_rows: options.figure.is_some(),
             threads: options.threads,
         };
@@ -148,7 +185,7 @@ impl Session {
         if let Some(figure) = &options.figure {
             check_figure(figure, &check)?;
         }
-        let first_seed = match (plan.seed, plan.table.get("seed")) {
+        let first_seed = match (plan.seed, plan.bases[0].table.get("seed")) {
             (Some(seed), _) => seed,
             (None, Some(toml::Value::Integer(seed))) => seed.cast_unsigned(),
             (None, _) => 1,
@@ -304,7 +341,7 @@ impl Session {
     }
 
     fn rows_of(&self, point: &Point, seed: u64) -> Result<Rows, String> {
-        let Plan { name, folder, .. } = &self.plan;
+        let Base { name, folder, .. } = self.plan.base(&point.values);
         if let Some(parts) = &self.parts {
             let parts = (parts.make)();
             let scenario = match text_of(&self.plan, &point.values) {
@@ -329,7 +366,7 @@ impl Session {
     pub(super) fn record(&self, number: usize, done: Done) -> Result<(), String> {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         let point = &self.points[number];
-        self.dataset.note(&done)?;
+        self.dataset.note(&done, || point.metadata())?;
         point.fresh().runs.insert(done.seed, done);
         self.count_down(number)
     }
@@ -370,17 +407,23 @@ impl Session {
     fn note_failure(&self, values: &Values, seed: u64, message: String) {
         // A sweep file stands for its scenario and the point's values.
         let file = if self.plan.is_file {
-            self.plan.name.clone()
+            self.plan.base(values).name.clone()
         } else {
             self.arguments.file.display().to_string()
         };
         let file = quoted(&file);
-        let out = quoted(&self.folder.display().to_string());
+        // A dataset of several scenarios has a key that a sweep of one has not.
+        let out = match &self.plan.bases[..] {
+            [_] => format!(" --out {}", quoted(&self.folder.display().to_string())),
+            _ => String::new(),
+        };
         let mut keys = String::new();
         for (key, value) in values {
-            keys += &format!(" {}", word(key, value));
+            if key != SCENARIO {
+                keys += &format!(" {}", word(key, value));
+            }
         }
-        let command = format!("roundelay sweep {file}{keys} --seed {seed} --out {out}");
+        let command = format!("roundelay sweep {file}{keys} --seed {seed}{out}");
         let failed = Failed {
             point: name_of(&labels(values)),
             values: values.clone(),
@@ -457,9 +500,6 @@ impl Session {
     /// # Errors
     /// The dataset cannot be written.
     pub fn tasks(&self) -> Result<Vec<String>, Failure> {
-        // An empty path has no absolute form.
-        let folder =
-            std::path::absolute(Path::new(".").join(&self.plan.folder)).map_err(Failure::run)?;
         let behaviours = self.behaviours.hash();
         self.note_states_before_work();
         // This also writes the files of complete points.
@@ -468,12 +508,15 @@ impl Session {
         for job in jobs {
             let point = &self.points[job.point];
             let (_, scenario) = text_of(&self.plan, &point.values).map_err(Failure::run)?;
+            let base = self.plan.base(&point.values);
+            // An empty path has no absolute form.
+            let folder = std::path::absolute(Path::new(".").join(&base.folder));
             let task = Task {
                 point: point.identity.clone(),
                 seed: job.seed,
                 replica: job.seed - self.first_seed,
-                name: self.plan.name.clone(),
-                folder: folder.clone(),
+                name: base.name.clone(),
+                folder: folder.map_err(Failure::run)?,
                 scenario,
                 behaviours: behaviours.clone(),
             };
@@ -555,6 +598,43 @@ impl Session {
         keys
     }
 
+    /// Moves runs that another plan left in a journal into files of their points, as far as the
+    /// journal describes these. Where a point of this plan has the same values, it replaces them:
+    /// the scenario was edited. Returns the points that need their journal no more.
+    fn move_runs_of_other_plans(&self) -> Result<BTreeSet<String>, String> {
+        let mut replaced = BTreeSet::new();
+        for point in &self.points {
+            if self.seeds().any(|seed| point.has(seed)) {
+                replaced.insert(point.values_as_labels());
+            }
+        }
+        let mut others: BTreeMap<&str, Vec<&Done>> = BTreeMap::new();
+        for done in &self.dataset.found {
+            if !self.numbers.contains_key(&done.point) {
+                others.entry(&done.point).or_default().push(done);
+            }
+        }
+        let mut moved = BTreeSet::new();
+        for (identity, runs) in others {
+            let Some(metadata) = self.dataset.described.get(identity) else {
+                continue;
+            };
+            let Some(values) = labels_of(metadata) else {
+                continue;
+            };
+            if !replaced.contains(&values) {
+                let mut labels = Vec::new();
+                for ((key, _), value) in self.points[0].labels.iter().zip(values) {
+                    labels.push((key.clone(), value));
+                }
+                let folder = folder_of(&labels);
+                self.dataset.add_beside(&folder, identity, metadata, runs)?;
+            }
+            moved.insert(identity.to_owned());
+        }
+        Ok(moved)
+    }
+
     /// Writes all files, removes the journal, and sums up. If asked, the summary has the rows of
     /// the runs.
     ///
@@ -567,6 +647,7 @@ impl Session {
         }
         let figures = self.summary_of_figure()?;
         let keys = self.keys();
+        let moved = self.move_runs_of_other_plans().map_err(Failure::run)?;
         let rows = if with_rows {
             self.rows().map_err(Failure::run)?
         } else {
@@ -593,7 +674,7 @@ impl Session {
         let waiting = self
             .dataset
             .finish(
-                |done| identities.contains(&*done.point),
+                |done| identities.contains(&*done.point) || moved.contains(&done.point),
                 || compact(&self.folder, &names, &self.points),
             )
             .map_err(Failure::run)?;
@@ -615,14 +696,18 @@ impl Session {
     }
 }
 
-/// The figure on a page if you name no other.
+/// The figure if you name no other.
 const USUAL_FIGURE: &str = "delay_p99";
+/// Most runs whose rows are kept in memory for a figure that nobody asked for.
+const MOST_UNASKED: usize = 20_000;
 
-/// The figure to sum up, if any.
-fn figure(arguments: &Sweep) -> Option<String> {
+/// The figure to sum up, if any. Text for people has one, because it begins with the answer.
+fn figure(arguments: &Sweep, host: &Host, runs: usize) -> Option<String> {
+    let outputs = &arguments.outputs;
+    let is_for_people = host.is_for_people && !outputs.has("json") && runs <= MOST_UNASKED;
     match &arguments.figure {
         Some(figure) => Some(figure.clone()),
-        None if arguments.outputs.has("html") => Some(USUAL_FIGURE.to_owned()),
+        None if outputs.has("html") || is_for_people => Some(USUAL_FIGURE.to_owned()),
         None => None,
     }
 }
@@ -976,6 +1061,64 @@ mod tests {
         }
     }
 
+    /// Regression: after a sweep was killed and its scenario edited, the dataset kept a journal and a
+    /// file for each point for ever.
+    #[test]
+    fn a_dataset_is_one_file_after_an_edited_scenario() {
+        let folder = Folder::new("edited");
+        let words = ["source.a.packet_len=500..509+1", "--replicas", "3"];
+        let session = folder.session(&words, Behaviours::of_program());
+        let jobs = session.pending().unwrap();
+        for job in &jobs[..20] {
+            session.run(*job).unwrap();
+        }
+        // As if killed: the journal stays.
+        drop(session);
+        let edited = SCENARIO.replace("100ms", "200ms");
+        std::fs::write(folder.0.join("s.toml"), edited).unwrap();
+        assert_eq!(
+            run(folder.session(&words, Behaviours::of_program())),
+            [0, 30, 0]
+        );
+        assert_eq!(at_rest(&folder), [".lock", "runs.parquet"]);
+        assert_eq!(
+            run(folder.session(&words, Behaviours::of_program())),
+            [30, 0, 0]
+        );
+    }
+
+    /// Runs of values that the next plan lacks are not lost.
+    #[test]
+    fn runs_of_other_values_move_from_a_journal_into_the_file() {
+        let folder = Folder::new("moved");
+        let words = ["source.a.packet_len=500..504+1", "--replicas", "2"];
+        let session = folder.session(&words, Behaviours::of_program());
+        for job in session.pending().unwrap() {
+            session.run(job).unwrap();
+        }
+        drop(session);
+        let others = ["source.a.packet_len=504..506+1", "--replicas", "2"];
+        assert_eq!(
+            run(folder.session(&others, Behaviours::of_program())),
+            [2, 4, 0]
+        );
+        assert_eq!(at_rest(&folder), [".lock", "runs.parquet"]);
+        assert_eq!(
+            run(folder.session(&words, Behaviours::of_program())),
+            [10, 0, 0]
+        );
+    }
+
+    /// The names in a dataset's folder.
+    fn at_rest(folder: &Folder) -> Vec<String> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder.0.join("out")).unwrap() {
+            names.push(entry.unwrap().file_name().into_string().unwrap());
+        }
+        names.sort();
+        names
+    }
+
     #[test]
     fn a_run_whose_file_cannot_be_written_is_written_at_the_end() {
         let folder = Folder::new("unwritten");
@@ -1019,8 +1162,8 @@ mod tests {
         let others =
             "1 point in the dataset with other values or from earlier versions, not checked";
         assert_eq!(notes(&folder, &["name=a.parquet"]), [others]);
-        let equal = "is the same for all seeds of a point: nothing random had an effect, and ±0 is \
-            no confidence interval";
+        let equal = "is the same for all seeds of a point: nothing random had an effect, so no \
+            difference is chance and there is no interval";
         assert_eq!(
             notes(&folder, &[&both[..], &["a.core_utilisation"]].concat()),
             [format!("a.core_utilisation {equal}")]

@@ -9,13 +9,16 @@ use serde_json::{Map, Value as Json};
 use toml::Value;
 
 /// A point: a value for each swept key, in the order of the keys.
-pub(super) type Values = Vec<(String, Value)>;
+pub(crate) type Values = Vec<(String, Value)>;
+
+/// The key of a point's scenario, if the plan has several.
+pub(crate) const SCENARIO: &str = "scenario";
 
 /// Most values that a range may have.
 const MOST_VALUES: usize = 100_000;
 
 /// Keys whose texts are names or paths. They are no quantities, whatever they look like.
-const NAMES: [&str; 6] = ["name", "from", "to", "file", "second", "class"];
+const NAMES: [&str; 7] = ["name", "from", "to", "file", "second", "class", SCENARIO];
 
 /// A quantity's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

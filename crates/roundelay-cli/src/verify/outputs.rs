@@ -2,7 +2,6 @@
 
 use roundelay_report::{Printed, json};
 use roundelay_verify::{Checks, Fault, Inspection, Verified};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::outputs::{Output, Writes};
@@ -20,7 +19,8 @@ impl Writes for Verifying {
 }
 
 /// Contents of a log, what was checked, and the faults found.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Report<'a> {
     /// Time of the last line.
     seconds: f64,

@@ -263,7 +263,7 @@ impl Writer {
 
 /// All outputs of all commands. Files lie beside the folder `out`: see [`Lab::new`] and
 /// [`prepared`].
-const WRITERS: [Writer; 31] = [
+const WRITERS: [Writer; 33] = [
     Writer::new(
         "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --threads 2 --html a.html \
          --markdown a.md --csv csv --parquet parquet",
@@ -303,6 +303,12 @@ const WRITERS: [Writer; 31] = [
         "objective ../objective.toml -q --replicas 2 --threads 2 --json",
         is_equal_but_for_figures,
     ),
+    Writer::new(
+        "evaluate rfc7928 pie --sections 5.1.1 --quick --replicas 1 -q --threads 2 --out d \
+         --html a.html --markdown a.md --json",
+        is_equal,
+    )
+    .except("d"),
     Writer::new("verify ../calls.log", is_equal),
     Writer::new("verify ../calls.log --json", is_equal),
     Writer::new(
@@ -331,6 +337,10 @@ const WRITERS: [Writer; 31] = [
         is_page,
     )
     .except("a.pcapng"),
+    Writer::new(
+        "plot ../drawn.json --html a.html --markdown a.md --json",
+        is_equal,
+    ),
     Writer::new("list", is_equal),
     Writer::new("list --json", is_equal),
     Writer::new("help fifo", is_equal),
@@ -443,6 +453,9 @@ fn prepared(name: &str) -> Option<Lab> {
     let made: Vec<_> = made.split_whitespace().collect();
     let (output, _) = lab.run(&made, None);
     assert!(output.status.success(), "{}", message(&output));
+    let (output, _) = lab.run(&["simulate", "../s.toml", "-q", "--json"], None);
+    assert!(output.status.success(), "{}", message(&output));
+    fs::write(lab.path("drawn.json"), output.stdout).unwrap();
     Some(lab)
 }
 
@@ -664,7 +677,12 @@ fn kept_runs(files: &Files, rows: &[SweepRow]) -> Result<BTreeSet<(String, u64)>
         }
         if has_extension(path, "jsonl") {
             for run in lines_in(bytes) {
-                let point = run["point"].as_str().unwrap().to_owned();
+                // A line of its own describes each point.
+                let Some(point) = run["point"].as_str() else {
+                    assert!(run["described"].is_string(), "{run}");
+                    continue;
+                };
+                let point = point.to_owned();
                 kept.insert((point, run["seed"].as_u64().unwrap()));
             }
         }

@@ -140,10 +140,10 @@ impl Link<'_> {
         let taken = self
             .scheduler
             .enqueue(Instant::from_nanos(self.now), packet);
-        taken.map_err(|packet| {
+        taken.map_err(|refused| {
             Failed(format!(
                 "a packet of {} bytes of flow {flow} was refused",
-                packet.len
+                refused.packet.len
             ))
         })
     }

@@ -10,13 +10,27 @@ Texts with units are those of the command and of ``tc``: ``"20mbit"``, ``"5ms"``
 """
 
 from . import testing
-from ._commands import bench, bounds, compare, objective, papers, replay, simulate, verify
+from ._commands import applications, bench, bounds, compare, compare_results, import_tc, live, objective, papers, replay, simulate, verify
 from ._controls import CongestionControl, ControlLike
 from ._disciplines import Discipline, Parameter, schedulers
 from ._errors import ContractError, RoundelayError, RunError, UsageError
 from ._native import Drop, Feedback, Packet, __version__
 from ._queues import Queue, QueueLike
-from ._results import Bounds, Comparison, Costs, Objective, PaperItem, PaperResult, Replay, Simulation, Table, Verification
+from ._results import (
+    Bounds,
+    Comparison,
+    Costs,
+    Live,
+    Objective,
+    PaperItem,
+    PaperResult,
+    Replay,
+    SideBySide,
+    Simulation,
+    Table,
+    Together,
+    Verification,
+)
 from ._scheduler import Scheduler
 from ._sweep import Sweep, sweep
 
@@ -30,6 +44,7 @@ __all__ = [
     "Discipline",
     "Drop",
     "Feedback",
+    "Live",
     "Objective",
     "Packet",
     "PaperItem",
@@ -41,15 +56,21 @@ __all__ = [
     "RoundelayError",
     "RunError",
     "Scheduler",
+    "SideBySide",
     "Simulation",
     "Sweep",
     "Table",
+    "Together",
     "UsageError",
     "Verification",
     "__version__",
+    "applications",
     "bench",
     "bounds",
     "compare",
+    "compare_results",
+    "import_tc",
+    "live",
     "objective",
     "papers",
     "replay",

@@ -1,11 +1,11 @@
-"""The commands compare, simulate, replay, objective, verify, bench, bounds and papers."""
+"""The commands compare, simulate, replay, plot, objective, verify, bench, bounds, papers, applications, import and live."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from . import _native, _toml
 from ._calls import Call, keywords
@@ -13,7 +13,20 @@ from ._controls import ControlLike, controls
 from ._errors import ArgumentTypeError, RoundelayError, RunError, Told, UsageError, of_command
 from ._progress import Progress, reporting
 from ._queues import QueueLike, many, split
-from ._results import Bounds, Comparison, Costs, Objective, PaperItem, PaperResult, Replay, Simulation, Verification
+from ._results import (
+    Bounds,
+    Comparison,
+    Costs,
+    Live,
+    Objective,
+    PaperItem,
+    PaperResult,
+    Replay,
+    SideBySide,
+    Simulation,
+    Together,
+    Verification,
+)
 from ._words import Path, further, line, listed, options, path_text, plain, rate_text, texts, time_text, wrong_type
 
 _R = TypeVar("_R")
@@ -74,6 +87,8 @@ def compare(
     seed: int | None = None,
     seeds: int | None = None,
     cost: bool = False,
+    react: bool = False,
+    replicas: int | None = None,
     html: Path | None = None,
     parquet: Path | None = None,
     csv: Path | None = None,
@@ -87,7 +102,8 @@ def compare(
     """Replays a capture through queue disciplines and compares them flow by flow.
 
     Every discipline gets every packet at the time at which the capture recorded it, in front of a link with
-    the given rate. The replay is open-loop, so TCP does not react to delay or loss in it.
+    the given rate. The replay is open-loop, so TCP does not react to delay or loss in it, unless you
+    ``react``.
 
     What is compared:
 
@@ -121,6 +137,9 @@ def compare(
     - ``seed``: for hashes and random choices, by default 1. ``seeds``: how often to run what hashes or draws,
       with consecutive seeds, by default 3. The figures are those of the first.
     - ``cost``: also measure the nanoseconds for a packet, the only result that differs from run to run.
+    - ``react``: let senders react. Roundelay finds what the applications behind the capture wanted, and
+      simulates them with their TCP under each discipline, ``replicas`` times. Further keywords are
+      ``round_trip``, ``captured_rate``, ``congestion``, ``open``, ``up_rate`` and ``up_queue``.
     - ``html``, ``parquet``, ``csv``, ``markdown``: files to write, as the command does.
     - ``anonymise``: other addresses and no paths in all results, by a random key or the one in the file
       ``anonymise_key``.
@@ -167,6 +186,8 @@ def compare(
             "seed": seed,
             "seeds": seeds,
             "no_cost": not measured and "no_cost" not in more,
+            "react": react,
+            "replicas": replicas,
             "html": html,
             "parquet": parquet,
             "csv": csv,
@@ -182,11 +203,54 @@ def compare(
         return Comparison(_located(call, lambda: _native.compare(words, own, show)))
 
 
-@keywords
+class _Simulating(TypedDict, total=False):
+    """Keywords of :func:`simulate` for one queue and for several."""
+
+    congestion: ControlLike | Mapping[str, ControlLike] | None
+    seed: int | None
+    replicas: int
+    html: Path | None
+    parquet: Path | None
+    csv: Path | None
+    markdown: Path | None
+    packets: bool
+    log: Path | None
+    pcapng: Path | None
+    threads: int | None
+    long: bool
+    progress: Progress
+
+
+@overload
 def simulate(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     *,
     queue: QueueLike | None = None,
+    pair: Literal[False] = False,
+    **keywords: Unpack[_Simulating],
+) -> Simulation: ...
+@overload
+def simulate(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    *,
+    queue: Sequence[QueueLike],
+    pair: bool = False,
+    **keywords: Unpack[_Simulating],
+) -> SideBySide: ...
+@overload
+def simulate(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    *,
+    queue: QueueLike,
+    pair: Literal[True],
+    **keywords: Unpack[_Simulating],
+) -> SideBySide: ...
+@keywords
+def simulate(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    *,
+    queue: QueueLike | Sequence[QueueLike] | None = None,
+    pair: bool = False,
     congestion: ControlLike | Mapping[str, ControlLike] | None = None,
     seed: int | None = None,
     replicas: int = 1,
@@ -201,7 +265,7 @@ def simulate(
     long: bool = False,
     progress: Progress = None,
     **more: Any,
-) -> Simulation:
+) -> Simulation | SideBySide:
     """Simulates a network: throughput, delay, loss, fairness and completion times.
 
     The same scenario, seed and version give the same result, with any number of threads.
@@ -210,7 +274,9 @@ def simulate(
       :class:`roundelay.scenario.Scenario`. Files named in a text or dictionary are relative to the working
       directory.
     - ``queue``: a discipline for all router ports, as ``tc`` writes it, or a class written in Python. Buffers
-      keep their sizes unless it has a limit.
+      keep their sizes unless it has a limit. A list of disciplines runs each with the same seeds and returns a
+      :class:`SideBySide`.
+    - ``pair``: also run the scenario with its own queues, and compare seed by seed.
     - ``congestion``: a congestion control for all sources over TCP, or one for each name of a source:
       ``"reno"``, ``"cubic"`` or a class written in Python (:class:`CongestionControl`).
     - ``seed``: replaces the scenario's.
@@ -227,9 +293,16 @@ def simulate(
     """
     arguments = dict(locals())
     path, given, files = _input(scenario, "scenario")
-    names, own = split([] if queue is None else [queue])
-    limit = getattr(queue, "limit", None) if own else None
-    names = [f"{name} limit {limit}" if limit else name for name in names]
+    several = queue is not None and not isinstance(queue, str) and not callable(queue) and not hasattr(queue, "enqueue")
+    queues: list[Any] = many(queue) if several else [] if queue is None else [queue]
+    paired = plain(pair)
+    if not isinstance(paired, bool):
+        wrong_type("pair", "True or False", pair)
+    if (several or paired) and not queues:
+        raise UsageError("queue: expected one or more disciplines", status=2, given=str(queue), legal="disciplines")
+    names, own = split(queues)
+    limits = {place: getattr(queues[place], "limit", None) for place, _ in own}
+    names = [f"{name} limit {limits[place]}" if limits.get(place) else name for place, name in enumerate(names)]
     words = options(
         "simulate",
         {
@@ -251,7 +324,57 @@ def simulate(
     call = Call("simulate", arguments, [*files, *_files(html, parquet, csv, markdown, log, pcapng)])
     mine = controls(congestion)
     with reporting(progress) as show:
+        if several or paired:
+            return SideBySide(_located(call, lambda: _native.simulate_queues(words, given, own, mine, paired, show)))
         return Simulation(_located(call, lambda: _native.simulate(words, given, own, mine, show)))
+
+
+@keywords
+def compare_results(
+    *results: Comparison | Simulation | SideBySide | Live | Mapping[str, Any] | Path,
+    labels: Iterable[str] | None = None,
+    figure: Literal["delay_cdf", "delay_over_time"] | None = None,
+    kinds: str | Iterable[str] = (),
+) -> Together:
+    """Puts results side by side: for each kind of packets the distribution of delays and the mean delay over
+    time, with a curve for each result.
+
+    - ``results``: of :func:`compare`, :func:`simulate` and :func:`live`, their dictionaries, or files with what
+      the commands print with ``--json``.
+    - ``labels``: one for each result, by default the file's name, or ``a``, ``b`` and so on.
+    - ``figure``: draw this alone.
+    - ``kinds``: draw only kinds of packets (sources, kinds of flows) whose names contain one of these texts.
+
+    Raises :class:`UsageError` for what is no result.
+    """
+    arguments = {"results": results, "labels": labels, "figure": figure, "kinds": kinds}
+    if not results:
+        raise UsageError("results: expected one or more", status=2, given="", legal="results")
+    given = None if labels is None else texts("labels", labels)
+    if given is not None and len(given) != len(results):
+        message = f"labels: {len(given)} for {len(results)} results; expected as many"
+        raise UsageError(message, status=2, given=str(len(given)), legal=str(len(results)))
+    named: list[tuple[str, str]] = []
+    for place, result in enumerate(results):
+        name, text = _json_of(result, chr(ord("a") + place % 26))
+        named.append((name if given is None else given[place], text))
+    call = Call("compare_results", arguments, [])
+    return Together(_located(call, lambda: _native.plot(named, figure, texts("kinds", kinds))))
+
+
+def _json_of(result: Any, name: str) -> tuple[str, str]:
+    """A result's label and JSON."""
+    if isinstance(result, Mapping):
+        return name, json.dumps(result)
+    if hasattr(result, "to_json"):
+        return name, result.to_json()
+    import pathlib  # noqa: PLC0415
+
+    path = pathlib.Path(path_text("results", result))
+    try:
+        return path.stem, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot read: {error}", status=2, path=str(path), given=str(path)) from None
 
 
 def _texts_only(queues: Any) -> list[str]:
@@ -517,3 +640,112 @@ def papers(
     if not printed.startswith("{"):
         raise UsageError(printed.strip(), status=2, given=item or paper)
     return [PaperResult(found) for found in json.loads(printed)["items"]]
+
+
+@keywords
+def applications(
+    capture: Path,
+    rate: str | float | None = None,
+    *,
+    captured_rate: str | float | None = None,
+    direction: str | None = None,
+    filter: str | None = None,
+    **more: Any,
+) -> str:
+    """What the applications behind a capture wanted, as the text of a scenario whose TCP senders react.
+
+    You can give the text to :func:`simulate` and :func:`sweep`. Comments say what the capture could not tell.
+
+    - ``capture``: a pcap or pcapng file with both directions.
+    - ``rate``: of the link in the scenario, by default ``captured_rate``, that of the link that was captured.
+    - ``direction``, ``filter``: as in :func:`compare`.
+
+    Further keywords are the command's options, with underscores. The command runs in a process of its own.
+
+    Raises :class:`UsageError` for a wrong argument or capture.
+    """
+    arguments = dict(locals())
+    path = path_text("capture", capture)
+    rates = {"rate": rate, "captured_rate": captured_rate}
+    values = {name: None if value is None else rate_text(value) for name, value in rates.items()}
+    words = options("applications", {**values, "direction": direction, "filter": filter})
+    words = line([*words, *further("applications", more)], path)
+    return _printed(Call("applications", arguments, [path]), "applications", words)
+
+
+@keywords
+def import_tc(script: Path, *, dev: str | None = None, set: Mapping[str, str] | None = None, **more: Any) -> str:
+    """A script of ``tc`` commands as a tree of disciplines, in TOML, for ``trees`` of :func:`compare` and
+    ``[trees]`` of a scenario. Comments tell what a tree cannot have, with the script's lines.
+
+    - ``script``: a file, or its text (with line breaks). It is read and not run.
+    - ``dev``: the interface, by default the one with the most classes.
+    - ``set``: values of the script's variables.
+
+    The command runs in a process of its own.
+
+    Raises :class:`UsageError` for a wrong argument or script.
+    """
+    arguments = dict(locals())
+    path, given, files = _input(script, "script")
+    settings = [f"{name}={value}" for name, value in (set or {}).items()]
+    # What stands behind -- is a command to run.
+    place = f"./{path}" if path.startswith("-") and given is None else path
+    words = [*options("import", {"dev": dev, "set": settings}), *further("import", more), place]
+    return _printed(Call("import_tc", arguments, files), "import", words, given)
+
+
+@keywords
+def live(
+    command: Sequence[str],
+    rate: str | float | None = None,
+    *,
+    queue: str | None = None,
+    far: Sequence[str] = (),
+    delay: str | float | None = None,
+    duration: str | float | None = None,
+    at: str | Iterable[str] = (),
+    record: Path | None = None,
+    html: Path | None = None,
+    seed: int | None = None,
+    **more: Any,
+) -> Live:
+    """Real packets: runs a command at the near end of a link of its own, behind a discipline. Linux only.
+
+    - ``command``: the words of the command. ``{far}`` stands for the address of the far end, ``{near}`` for that
+      of the near end. What it prints is not kept.
+    - ``rate``: of the link, both ways. ``queue``: the discipline, as ``tc`` writes it, by default ``fifo``.
+    - ``far``: the words of a command at the far end, which starts first.
+    - ``delay``: each way. ``duration``: of the run. These are texts with a unit, or seconds.
+    - ``at``: changes on the way, as in ``"3s queue fq_codel"``. Each begins a phase.
+    - ``record``, ``html``, ``seed``: as the command's.
+
+    Further keywords are the command's options, with underscores. The command runs in a process of its own, and
+    needs no privileges where ordinary users may make user namespaces.
+
+    Raises :class:`UsageError` for a wrong argument, and :class:`RunError` if the run fails.
+    """
+    arguments = dict(locals())
+    words = options(
+        "live",
+        {
+            "rate": None if rate is None else rate_text(rate),
+            "queue": queue,
+            "delay": time_text("delay", delay),
+            "duration": time_text("duration", duration),
+            "at": texts("at", at),
+            "record": record,
+            "html": html,
+            "seed": seed,
+        },
+    )
+    near = texts("command", list(command) if not isinstance(command, str) else command)
+    if isinstance(command, str) or not near:
+        wrong_type("command", "a list of words, as in ['ping', '-c', '3', '{far}']", command, "a text" if isinstance(command, str) else "an empty list")
+    ends = [*near, *(["--", *texts("far", far)] if far else [])]
+    printed = _printed(Call("live", arguments, _files(record, html)), "live", ["--json", "--quiet", *words, *further("live", more), "--", *ends])
+    for text in reversed(printed.splitlines()):
+        # The command at the near end writes to the same standard output.
+        if text.startswith('{"schema":"live/'):
+            return Live(text)
+    raise RunError("live: the run printed no result", status=1)

@@ -194,6 +194,15 @@ def simulate(
     controls: list[tuple[str, Control]],
     progress: Callable[[int, int], object] | None = None,
 ) -> Outcome: ...
+def simulate_queues(
+    words: list[str],
+    given: tuple[str, str] | None,
+    own: list[tuple[int, Own]],
+    controls: list[tuple[str, Control]],
+    pair: bool,
+    progress: Callable[[int, int], object] | None = None,
+) -> Outcome: ...
+def plot(results: list[tuple[str, str]], figure: str | None, kinds: list[str]) -> Outcome: ...
 def replay(
     words: list[str],
     given: tuple[str, str] | None,

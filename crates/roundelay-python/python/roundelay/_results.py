@@ -221,6 +221,52 @@ class Comparison(_Result, _Tabled):
         return f"Comparison({self._dict['capture']['name']!r}, {', '.join(self.disciplines)}; best: {self.best})"
 
 
+class SideBySide(_Result):
+    """Result of :func:`roundelay.simulate` with several queues: the same seeds under each."""
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues, in the order of the call. Differences are to the first."""
+        return [each["queue"] for each in self._dict["queues"]]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """For each group of sources how it fares, in a sentence."""
+        return {each["group"]: each["text"] for each in self._dict["verdicts"]}
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes that hold under all queues."""
+        return self._dict["notes"]
+
+    def __getitem__(self, queue: str) -> dict[str, Any]:
+        """The results under a queue, as :meth:`Simulation.to_dict` has them."""
+        for each in self._dict["queues"]:
+            if each["queue"] == queue:
+                return each["simulated"]
+        raise KeyError(f"{queue!r} is no queue; expected one of {', '.join(self.queues)}")
+
+    def __repr__(self) -> str:
+        return f"SideBySide({', '.join(self.queues)})"
+
+
+class Together(_Result):
+    """Result of :func:`roundelay.compare_results`: results side by side. ``to_html()`` draws them."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The results' names in legends."""
+        return [each["label"] for each in self._dict["results"]]
+
+    @property
+    def curves(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """By label and kind of packets, ``delay_cdf`` (pairs of seconds and shares) and ``delay_over_time`` (pairs of seconds)."""
+        return {each["label"]: {kind["name"]: kind for kind in each["kinds"]} for each in self._dict["results"]}
+
+    def __repr__(self) -> str:
+        return f"Together({', '.join(self.labels)})"
+
+
 class Simulation(_Result, _Tabled):
     """Result of :func:`roundelay.simulate`. As Arrow: one row for each replica and flow."""
 
@@ -352,6 +398,34 @@ class _Text:
     def to_dict(self) -> dict[str, Any]:
         """The command's JSON as a dictionary, in seconds, bits per second and bytes."""
         return json.loads(self._json)
+
+
+class Live(_Text):
+    """Result of :func:`roundelay.live`."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether you may use the figures."""
+        return self._dict["verdict"]["is_valid"]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why not, and what would mend it, a sentence each."""
+        return self._dict["verdict"]["reasons"]
+
+    @property
+    def up(self) -> list[dict[str, Any]]:
+        """The phases of the way up, from the near to the far end: ``conditions`` (queue and rate), ``books``, ``delay``, ``kinds``, ``flows``."""
+        return self._dict["ways"][0]["phases"]
+
+    @property
+    def down(self) -> list[dict[str, Any]]:
+        """The phases of the way down."""
+        return self._dict["ways"][1]["phases"]
+
+    def __repr__(self) -> str:
+        verdict = "valid" if self.is_valid else "not to be used"
+        return f"Live({self._dict['seconds']:.1f} s, {len(self.up)} phases up; {verdict})"
 
 
 class Objective(_Text, _Tabled):

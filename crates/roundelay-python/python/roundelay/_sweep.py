@@ -15,7 +15,7 @@ from ._calls import Call, keywords
 from ._classes import Classes, word
 from ._commands import _located
 from ._controls import ControlLike
-from ._errors import ArgumentTypeError, UsageError
+from ._errors import ArgumentTypeError, RunError, UsageError
 from ._extras import needs
 from ._progress import Progress, Show, reporting
 from ._results import Table, _grid
@@ -399,14 +399,33 @@ def _results(executor: Any, run: _Run, batches: list[list[str]]) -> _Results:
 
 
 def _on_futures(executor: Executor, run: _Run, batches: list[list[str]]) -> _Results:
-    from concurrent.futures import FIRST_COMPLETED, wait  # noqa: PLC0415
+    """Results of an executor. A pool that breaks with a worker is followed by another one of the same kind."""
+    lost: list[list[str]] = []
+    yield from _until_broken(executor, run, batches, lost)
+    for _ in range(_ATTEMPTS):
+        if not lost:
+            return
+        with _another(executor, len(lost)) as pool:
+            batches, lost = lost, []
+            yield from _until_broken(pool, run, batches, lost)
+    if lost:
+        raise _broken(executor, len(lost), f"{_ATTEMPTS} further pools lost workers as well")
+
+
+def _until_broken(executor: Executor, run: _Run, batches: list[list[str]], lost: list[list[str]]) -> _Results:
+    """Results of an executor. ``lost`` gets the batches that a broken one has not done."""
+    from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait  # noqa: PLC0415
 
     workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
     waiting = iter(batches)
     under_way: dict[Any, list[str]] = {}
     while True:
         for batch in waiting:
-            under_way[executor.submit(run, batch)] = batch
+            try:
+                under_way[executor.submit(run, batch)] = batch
+            except BrokenExecutor:
+                lost.extend([batch, *waiting])
+                break
             if len(under_way) >= workers * _AHEAD:
                 break
         if not under_way:
@@ -414,9 +433,36 @@ def _on_futures(executor: Executor, run: _Run, batches: list[list[str]]) -> _Res
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             batch = under_way.pop(future)
             error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                lost.append(batch)
+                continue
             if error is not None and not isinstance(error, Exception):
                 raise error
             yield batch, error or future.result()
+
+
+def _another(executor: Executor, lost: int) -> Executor:
+    """A new pool like one that is broken: a worker that is killed takes all of its pool with it."""
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
+    if type(executor) is not ProcessPoolExecutor:
+        raise _broken(executor, lost, "Roundelay cannot make another one like it")
+    known = vars(executor)
+    return ProcessPoolExecutor(
+        max_workers=known.get("_max_workers"),
+        mp_context=known.get("_mp_context"),
+        initializer=known.get("_initializer"),
+        initargs=known.get("_initargs", ()),
+    )
+
+
+def _broken(executor: Executor, lost: int, why: str) -> RunError:
+    count = f"{lost} tasks are" if lost > 1 else "1 task is"
+    message = (
+        f"the {type(executor).__name__} is broken, because a worker died, and {why}: {count} not done; "
+        "the same call with another executor resumes, because the dataset in out= keeps what is done"
+    )
+    return RunError(message, status=1)
 
 
 def _on_dask_at(address: str, run: _Run, batches: list[list[str]]) -> _Results:

@@ -765,7 +765,7 @@ Flavour: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
 
 
 #: Growth and reduction of the window.
-Control: TypeAlias = Literal["reno", "cubic", "bbr", "bbr3"]
+Control: TypeAlias = Literal["reno", "cubic", "bbr", "bbr3", "ledbat"]
 
 
 #: Whether new data goes out in bursts, and who cuts them.
@@ -786,6 +786,10 @@ class Protocol(Table):
     flavour: Flavour | None = None
     #: Window growth.
     control: Control | None = None
+    #: The delay that LEDBAT adds to the path: 1 ms to 100 ms.
+    ledbat_target: Time | None = None
+    #: How fast LEDBAT follows its target: 1 to 10.
+    ledbat_gain: int | None = None
     #: Maximum data in a segment: 1 to 65,535 bytes.
     segment_len: PacketBytes | None = None
     #: Initial congestion window in segments: 1 to 1,000,000.
@@ -824,6 +828,9 @@ class Protocol(Table):
     #: Whether new data goes out in bursts of about a millisecond, as with segmentation offload, and whether
     #: these are cut before the queues; with ``flavour = "sack"``.
     offload: Offload | None = None
+    #: Whether a sender waits while the queue of its own host holds two bursts of its data, as Linux's do (TCP
+    #: small queues).
+    small_queue: bool | None = None
     #: When the first slow start ends, if not at a threshold.
     slow_start: SlowStart | None = None
     #: CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312), and not by
@@ -834,6 +841,8 @@ class Protocol(Table):
     #: CUBIC: whether the window grows by at least a twentieth each round trip before the first loss, as in
     #: Linux.
     least_growth: bool | None = None
+    #: Whether a loss leaves a window of whole segments, as in Linux.
+    whole_segments: bool | None = None
     #: Whether the window shrinks with what arrives during a repair, with ``flavour = "sack"`` (RFC 9937).
     proportional_reduction: bool | None = None
     #: Whether ``min_timeout`` is the least that a timeout lies above the round trip, as in Linux.

@@ -41,7 +41,7 @@ pub(super) fn svg(charts: &[Chart]) -> String {
     for chart in charts {
         for point in chart.shown() {
             xs.push(point.x);
-            ys.extend([point.y - point.half_width, point.y + point.half_width]);
+            ys.extend([lower_end(point), point.y + point.half_width]);
         }
         if let Some(band) = &chart.band {
             ys.extend(band.from);
@@ -97,8 +97,37 @@ impl Panel<'_> {
         if let Some(band) = &self.chart.band {
             text += &self.band(band);
         }
+        text += &self.changes();
         for (curve, colour) in self.chart.curves.iter().zip(self.colours()) {
             text += &self.curve(curve, colour);
+        }
+        text
+    }
+
+    /// A line at each change among the points, named where it has room.
+    fn changes(&self) -> String {
+        let [left, _, top, _] = MARGINS;
+        let [end, floor] = self.ends();
+        let mut text = String::new();
+        for change in &self.chart.changes {
+            let at = self.across.position(change.x);
+            if !(left..=end).contains(&at) {
+                continue;
+            }
+            // On the side with more room.
+            let (anchor, at_name) = if at > (left + end) / 2.0 {
+                ("end", at - 4.0)
+            } else {
+                ("start", at + 4.0)
+            };
+            _ = writeln!(
+                text,
+                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#444444\" \
+                 stroke-dasharray=\"1 3\"/><text x=\"{at_name:.1}\" y=\"{}\" \
+                 text-anchor=\"{anchor}\">{}</text>",
+                top + 10.0,
+                escape(&change.name)
+            );
         }
         text
     }
@@ -223,7 +252,7 @@ impl Panel<'_> {
         for point in &shown {
             if point.half_width > 0.0 {
                 let at = across.position(point.x);
-                let from = up.position(point.y - point.half_width);
+                let from = up.position(lower_end(point));
                 let to = up.position(point.y + point.half_width);
                 _ = writeln!(
                     text,
@@ -318,6 +347,12 @@ impl Panel<'_> {
         }
         (text, line + LEGEND_LINE + 8.0)
     }
+}
+
+/// Where a point's error bar ends below. What is not negative has no bar below zero.
+fn lower_end(point: &Point) -> f64 {
+    let end = point.y - point.half_width;
+    if point.y >= 0.0 { end.max(0.0) } else { end }
 }
 
 const fn dashes(drawn: Drawn) -> &'static str {

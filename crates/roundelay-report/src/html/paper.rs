@@ -4,7 +4,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, html::push_html};
 use serde::Serialize;
 
 use super::frame::{Frame, escape, fill};
-use crate::chart::{Axis, Chart};
+use crate::chart::{Axis, Chart, Mark};
 use crate::text::clean;
 
 const TEMPLATE: &str = include_str!("../../assets/paper.html");
@@ -12,7 +12,7 @@ pub(super) const STYLE: &str = include_str!("../../assets/paper.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
 
 /// What a page for one item contains.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct ItemPage<'a> {
     /// `QFQ, Table 2`.
     pub title: &'a str,
@@ -22,8 +22,30 @@ pub struct ItemPage<'a> {
     pub markdown: &'a str,
     /// The charts.
     pub charts: &'a [Chart],
+    /// Pictures below the charts.
+    pub pictures: &'a [Picture],
+    /// What few readers want, below all else, closed at first.
+    pub folded: &'a [Folded],
     /// Roundelay's version.
     pub version: &'a str,
+}
+
+/// A drawing of our own that the script does not draw anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// The title above it.
+    pub title: String,
+    /// The drawing, an SVG document.
+    pub svg: String,
+}
+
+/// A part of a page that readers open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folded {
+    /// What it holds, in a few words.
+    pub title: String,
+    /// The content, in Markdown.
+    pub markdown: String,
 }
 
 /// A chart in the script's format: all curves over the same x, null for missing points.
@@ -34,11 +56,20 @@ struct ChartData<'a> {
     y: AxisData<'a>,
     xs: Vec<f64>,
     curves: Vec<CurveData<'a>>,
+    /// Places across where something changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<Change<'a>>,
     /// One among several small charts with one legend.
     panel: bool,
     /// Both ends of the vertical scale, if all panels share it.
     #[serde(rename = "ends")]
     y_range: Option<[f64; 2]>,
+}
+
+#[derive(Serialize)]
+struct Change<'a> {
+    x: f64,
+    name: &'a str,
 }
 
 #[derive(Serialize)]
@@ -57,6 +88,15 @@ struct CurveData<'a> {
     halves: Vec<f64>,
     /// Points without a line.
     dots: bool,
+}
+
+impl<'a> Change<'a> {
+    fn of(mark: &'a Mark) -> Self {
+        Self {
+            x: mark.x,
+            name: &mark.name,
+        }
+    }
 }
 
 impl<'a> AxisData<'a> {
@@ -108,6 +148,7 @@ impl<'a> ChartData<'a> {
             y: AxisData::of(&chart.y),
             xs,
             curves,
+            changes: chart.changes.iter().map(Change::of).collect(),
             // `item_html` sets both if all charts are panels.
             panel: false,
             y_range: None,
@@ -128,12 +169,12 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
     let main = fill(TEMPLATE, |slot| match slot {
         "answer" => rendered(page.answer),
-        "charts" => figures(page.charts),
+        "charts" => figures(page.charts) + &pictures(page.pictures),
         "hint" if page.charts.is_empty() => String::new(),
         "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it \
          again.</p>"
             .to_owned(),
-        "body" => rendered(page.markdown),
+        "body" => rendered(page.markdown) + &folded(page.folded),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
     let version = page.version;
@@ -200,9 +241,33 @@ fn figures(charts: &[Chart]) -> String {
     let figures = figures.join("\n");
     if are_panels {
         format!("{}\n<div class=\"panels\">\n{figures}\n</div>", legend(0))
+    } else if charts.len() > 1 {
+        format!("<div class=\"pairs\">\n{figures}\n</div>")
     } else {
         figures
     }
+}
+
+fn pictures(pictures: &[Picture]) -> String {
+    if pictures.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n<div class=\"pictures\">".to_owned();
+    for Picture { title, svg } in pictures {
+        let title = escape(title);
+        text += &format!("\n<figure class=\"picture\"><h2>{title}</h2>{svg}</figure>");
+    }
+    text + "\n</div>"
+}
+
+fn folded(parts: &[Folded]) -> String {
+    let mut text = String::new();
+    for Folded { title, markdown } in parts {
+        let title = escape(title);
+        let content = rendered(markdown);
+        text += &format!("<details><summary>{title}</summary>\n{content}</details>\n");
+    }
+    text
 }
 
 fn rendered(markdown: &str) -> String {
@@ -266,9 +331,26 @@ mod tests {
             answer: "It **holds**.",
             markdown: "| a | b |\n|---|---|\n| **1** | 2 |",
             charts: &charts,
+            pictures: &[Picture {
+                title: "A <map>".to_owned(),
+                svg: "<svg></svg>".to_owned(),
+            }],
+            folded: &[Folded {
+                title: "All & more".to_owned(),
+                markdown: "| x |\n|---|\n| <b> |".to_owned(),
+            }],
             version: "0.1.0",
         };
         let html = item_html(&page);
+        assert!(
+            html.contains("<h2>A &lt;map&gt;</h2><svg></svg></figure>"),
+            "{html}"
+        );
+        assert!(
+            html.contains("<summary>All &amp; more</summary>\n<table>"),
+            "{html}"
+        );
+        assert!(html.contains("<td>&lt;b&gt;</td>"), "{html}");
         let answer = html.find("<p>It <strong>holds</strong>.</p>");
         assert!(answer.is_some_and(|answer| answer < html.find("id=\"chart0\"").unwrap()));
         assert!(html.contains("<td><strong>1</strong></td>") && html.contains("id=\"chart0\""));
@@ -322,6 +404,7 @@ mod tests {
                 markdown: "",
                 charts,
                 version: "0.1.0",
+                ..ItemPage::default()
             })
         };
         let html = page(&[chart(2.0), chart(5.0)]);
@@ -329,6 +412,20 @@ mod tests {
         assert_eq!(html.matches(r#""panel":true,"ends":[1.5,5.5]"#).count(), 2);
         let alone = page(&[chart(2.0)]);
         assert!(alone.contains(r#""panel":false,"ends":null"#));
+    }
+
+    #[test]
+    fn changes_reach_the_script() {
+        let mut chart = Chart::default();
+        let without = serde_json::to_value(ChartData::of(&chart)).unwrap();
+        assert_eq!(without.get("changes"), None);
+        chart.changes.push(Mark {
+            x: 3.0,
+            name: "queue drr".to_owned(),
+        });
+        let data = serde_json::to_value(ChartData::of(&chart)).unwrap();
+        let expected = serde_json::json!([{"x": 3.0, "name": "queue drr"}]);
+        assert_eq!(data["changes"], expected);
     }
 
     /// Categories have their names, and points their intervals, without a line between them.

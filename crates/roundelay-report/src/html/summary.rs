@@ -129,7 +129,9 @@ pub(super) fn table(comparison: &Comparison, best: Option<usize>) -> String {
     let groups = groups(comparison);
     let mut columns = Vec::new();
     for group in &groups {
-        columns.extend_from_slice(&group.columns);
+        for column in &group.columns {
+            columns.push((*column, label(group.head, &column.head())));
+        }
     }
     let mut rows = Vec::new();
     for (index, result) in comparison.disciplines.iter().enumerate() {
@@ -154,6 +156,15 @@ pub(super) fn table(comparison: &Comparison, best: Option<usize>) -> String {
         head(&groups),
         rows.join("\n")
     )
+}
+
+/// What a cell says beside its value on a narrow screen, where rows are cards.
+fn label(group: &str, head: &str) -> String {
+    if group.is_empty() {
+        head.to_owned()
+    } else {
+        format!("{group}, {head}")
+    }
 }
 
 fn head(groups: &[Group]) -> String {
@@ -189,7 +200,12 @@ pub(super) fn heading(head: &str, about: &str) -> String {
     )
 }
 
-fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) -> String {
+fn row(
+    columns: &[(Column, String)],
+    result: &DisciplineResult,
+    remark: &str,
+    best: bool,
+) -> String {
     let class = if best { " class=\"best\"" } else { "" };
     let mark = if best {
         " <span class=\"mark\">best</span>"
@@ -204,8 +220,8 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
         escape(&result.limit)
     );
     let mut cells = String::new();
-    for column in columns {
-        cells += &data_cell(&column.cell(result));
+    for (column, label) in columns {
+        cells += &data_cell(&column.cell(result), label);
     }
     format!("<tr{class}>{name}{cells}</tr>")
 }
@@ -213,7 +229,7 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
 /// The row below a discipline: the figures with the seed that differs most, and the notable changes
 /// by kind of flow. The row is sorted with its discipline.
 fn row_of_seed(
-    columns: &[Column],
+    columns: &[(Column, String)],
     seed: u64,
     changes: &[String],
     other: &DisciplineResult,
@@ -227,17 +243,17 @@ fn row_of_seed(
         escape(&about)
     );
     let mut cells = String::new();
-    for column in columns {
+    for (column, label) in columns {
         let unsorted = Cell {
             sort: None,
             ..column.cell(other)
         };
-        cells += &data_cell(&unsorted);
+        cells += &data_cell(&unsorted, label);
     }
     format!("<tr class=\"below\">{name}{cells}</tr>")
 }
 
-fn data_cell(cell: &Cell) -> String {
+fn data_cell(cell: &Cell, label: &str) -> String {
     let sort = match cell.sort {
         Some(number) => format!(" data-sort=\"{number}\""),
         None => String::new(),
@@ -257,7 +273,9 @@ fn data_cell(cell: &Cell) -> String {
     } else {
         format!("<small>{}</small>", escape(&cell.below))
     };
-    format!("<td{sort}{title}{class}>{}{below}</td>", escape(&cell.text))
+    let label = escape(label);
+    let text = escape(&cell.text);
+    format!("<td{sort}{title}{class} data-label=\"{label}\">{text}{below}</td>")
 }
 
 fn cell(text: String, sort: f64) -> Cell {

@@ -2,13 +2,13 @@
 //! than another one.
 
 use roundelay_sim::scenario::{Figure, Interval, student_95};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sources::{SourceResult, SourceRun};
 
 /// Results of one discipline.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DisciplineResult {
     /// The discipline with its parameters and limit, as written by the user.
     pub queue: String,
@@ -31,7 +31,8 @@ pub struct DisciplineResult {
 }
 
 /// Results of one seed under one discipline.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObjectiveRun {
     /// The seed.
     pub seed: u64,

@@ -2,7 +2,6 @@
 //! objective?
 
 use roundelay_sim::scenario::{Interval, student_95};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::units::{percent, seconds};
@@ -14,7 +13,8 @@ pub(super) const MATERIAL: f64 = 0.01;
 const FAR_LONGER: f64 = 2.0;
 
 /// Results of one source under one discipline: other sources may pay for the objective.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceResult {
     /// The source's name.
     pub name: String,

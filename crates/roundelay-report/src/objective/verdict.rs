@@ -2,7 +2,6 @@
 //! and with 95% confidence?
 
 use roundelay_sim::scenario::{Figure, Interval};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::discipline::{DisciplineResult, worse};
@@ -11,7 +10,8 @@ use super::sources::MATERIAL;
 use crate::units::{percent, signed_percent as signed};
 
 /// Does a discipline perform as well as the specialist?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The whole interval is within the threshold, and not materially more is lost or cut off than
@@ -25,7 +25,8 @@ pub enum Answer {
 }
 
 /// An answer with its sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The answer.
     pub answer: Answer,

@@ -1,4 +1,5 @@
-//! A sweep's answer in sentences: which line is best where, and how far apart the lines are.
+//! A sweep's answer in sentences: which line is best where, which ones are as good, and how far
+//! apart the lines are.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +7,20 @@ use roundelay_sim::scenario::student_95;
 
 use super::layout::Layout;
 use super::points::{KeyValues, Swept, SweptPoint};
-use crate::figures::is_better_if_more;
-use crate::text::clean;
+use crate::figures::{is_better_if_more, label_of};
+use crate::units::count;
 
 /// A point with a mean.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
-    point: &'a SweptPoint,
-    mean: f64,
+pub(super) struct Entry<'a> {
+    pub(super) point: &'a SweptPoint,
+    pub(super) mean: f64,
 }
 
 impl Entry<'_> {
     /// The compared key with its value.
     fn name(&self, swept: &Swept, key: usize) -> String {
-        swept.setting(key, &self.point.values[key])
+        swept.with_setting(key, &self.point.values[key])
     }
 }
 
@@ -38,9 +39,9 @@ pub(super) fn sentences(swept: &Swept, layout: &Layout) -> Vec<String> {
     }
     let mut sentences = match entries[..] {
         [] if swept.figure.is_empty() => return vec!["No run has a result.".to_owned()],
-        [] => return vec![format!("No run has a value of {}.", swept.title())],
+        [] => return vec![format!("No run has a {}.", swept.title())],
         [only] => vec![format!(
-            "{} is {}{}.",
+            "The {} is {}{}.",
             swept.title(),
             swept.unit().text(only.mean),
             at(swept, only.point)
@@ -60,7 +61,7 @@ pub(super) fn sentences(swept: &Swept, layout: &Layout) -> Vec<String> {
 }
 
 /// The key whose values are compared: the lines' key, or categories along the axis.
-fn compared(swept: &Swept, layout: &Layout) -> Option<usize> {
+pub(super) fn compared(swept: &Swept, layout: &Layout) -> Option<usize> {
     let across = layout.across?;
     let is_words = swept.keys[across].values == KeyValues::Words;
     layout.line_key.or(is_words.then_some(across))
@@ -92,15 +93,15 @@ fn of_range(swept: &Swept, entries: &[Entry<'_>]) -> String {
     let unit = swept.unit();
     if lowest.mean == highest.mean {
         return format!(
-            "{} is {} at all {} points.",
+            "The {} is {} at all {} points.",
             swept.title(),
             unit.text(lowest.mean),
-            entries.len()
+            count(entries.len() as u64)
         );
     }
     // What `at` returns begins with a space.
     format!(
-        "{} is lowest, {},{} and highest, {},{}.",
+        "The {} is lowest, {},{} and highest, {},{}.",
         swept.title(),
         unit.text(lowest.mean),
         at(swept, lowest.point),
@@ -111,7 +112,11 @@ fn of_range(swept: &Swept, entries: &[Entry<'_>]) -> String {
 
 /// The entries for each combination of the other keys, best first. Combinations with one entry are
 /// left out, because there is nothing to compare.
-fn combinations<'a>(swept: &Swept, key_index: usize, entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
+pub(super) fn combinations<'a>(
+    swept: &Swept,
+    key_index: usize,
+    entries: &[Entry<'a>],
+) -> Vec<Vec<Entry<'a>>> {
     let mut by_rest: BTreeMap<Vec<&String>, Vec<Entry<'a>>> = BTreeMap::new();
     for entry in entries {
         let mut rest: Vec<&String> = entry.point.values.iter().collect();
@@ -131,63 +136,119 @@ fn combinations<'a>(swept: &Swept, key_index: usize, entries: &[Entry<'a>]) -> V
     all
 }
 
-/// Tells which value of a key is best at how many combinations of the other keys.
+/// How many of a combination's entries, best first, are as good as the best: a user notices no
+/// difference.
+pub(super) fn as_good(swept: &Swept, cell: &[Entry<'_>]) -> usize {
+    let Some(first) = cell.first() else { return 0 };
+    let Some(label) = label_of(&swept.figure) else {
+        return 1;
+    };
+    let differs = |entry: &&Entry<'_>| label.difference.is_between(first.mean, entry.mean);
+    cell.iter().take_while(|entry| !differs(entry)).count()
+}
+
+/// Tells which value of a key is best at how many combinations of the other keys, and which are as
+/// good.
 fn of_values(swept: &Swept, layout: &Layout, key: usize, entries: &[Entry<'_>]) -> Vec<String> {
     let cells = combinations(swept, key, entries);
     if cells.is_empty() {
         return vec![of_range(swept, entries)];
     }
-    let mut wins: BTreeMap<String, usize> = BTreeMap::new();
-    let mut sure = 0;
+    let mut wins: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     let mut widest = &cells[0];
+    let mut has_ties = false;
     for cell in &cells {
-        // Equals share the first rank, so none of them wins.
-        if cell[0].mean != cell[1].mean {
-            *wins.entry(cell[0].name(swept, key)).or_default() += 1;
+        let equals = as_good(swept, cell);
+        has_ties |= equals > 1;
+        let mut names = Vec::new();
+        for entry in &cell[..equals] {
+            names.push(entry.name(swept, key));
         }
-        sure += usize::from(is_sure(cell[0].point, cell[1].point));
+        names.sort();
+        // All of many are told as all.
+        if equals == cell.len() {
+            names.clear();
+        }
+        *wins.entry(names).or_default() += 1;
         if distance(cell) > distance(widest) {
             widest = cell;
         }
     }
     let of = name_combinations(swept, layout, key, cells.len());
     let mut sentences = vec![headline(swept, wins, &of)];
-    if distance(widest) > 0.0 {
-        let unit = swept.unit();
-        let best = &widest[0];
-        let worst = &widest[widest.len() - 1];
-        let mut keys: Vec<usize> = (0..swept.keys.len()).collect();
-        keys.retain(|other| *other != key);
-        let settings = swept.settings(&keys, best.point);
-        let opening = if settings.is_empty() {
-            "It is".to_owned()
-        } else {
-            format!("The largest difference is at {settings}:")
-        };
+    if as_good(swept, widest) < widest.len() {
+        sentences.push(largest_difference(swept, key, widest));
+    }
+    if has_ties && let Some(label) = label_of(&swept.figure) {
         sentences.push(format!(
-            "{opening} {} with {}, {} with {}.",
-            unit.text(best.mean),
-            best.name(swept, key),
-            unit.text(worst.mean),
-            worst.name(swept, key)
+            "Values count as equal up to a difference of {}.",
+            label.difference.in_words(label.unit)
         ));
     }
-    if entries.iter().any(|entry| entry.point.runs.len() > 1) {
-        let [best, second] = [cells[0][0].name(swept, key), cells[0][1].name(swept, key)];
-        sentences.push(match (cells.len(), sure) {
-            (1, 0) => {
-                format!("{best} and {second} differ by no more than chance (95%, seed by seed).")
-            }
-            (1, _) => {
-                format!("{best} and {second} differ by more than chance (95%, seed by seed).")
-            }
-            _ => format!(
-                "The best two differ by more than chance (95%, seed by seed) at {sure} of {}.",
-                of.all
-            ),
-        });
-    }
+    sentences.extend(beyond_chance(swept, &cells, &of));
     sentences
+}
+
+fn largest_difference(swept: &Swept, key: usize, cell: &[Entry<'_>]) -> String {
+    let unit = swept.unit();
+    let best = &cell[0];
+    let worst = &cell[cell.len() - 1];
+    let mut keys: Vec<usize> = (0..swept.keys.len()).collect();
+    keys.retain(|other| *other != key);
+    let settings = swept.settings(&keys, best.point);
+    let opening = if settings.is_empty() {
+        "It is".to_owned()
+    } else {
+        format!("The largest difference is at {settings}:")
+    };
+    format!(
+        "{opening} {} {}, {} {}.",
+        unit.text(best.mean),
+        best.name(swept, key),
+        unit.text(worst.mean),
+        worst.name(swept, key)
+    )
+}
+
+/// At how many combinations the best one differs from the next by more than chance. Nothing where
+/// no seed has an effect: without spread there is no chance, and so no claim on it.
+fn beyond_chance(swept: &Swept, cells: &[Vec<Entry<'_>>], of: &Combinations) -> Option<String> {
+    let mut judged = 0;
+    let mut sure = 0;
+    for cell in cells {
+        let equals = as_good(swept, cell);
+        // The best, and the best of those that are notably worse.
+        let Some(next) = cell.get(equals) else {
+            continue;
+        };
+        let pair = [cell[0].point, next.point];
+        if pair.iter().any(|point| has_spread(point)) {
+            judged += 1;
+            sure += usize::from(is_sure(pair[0], pair[1]));
+        }
+    }
+    match (judged, sure) {
+        (0, _) => None,
+        (1, 0) if of.number == 1 => {
+            Some("The difference is no more than chance (95%, seed by seed).".to_owned())
+        }
+        (1, _) if of.number == 1 => {
+            Some("The difference is more than chance (95%, seed by seed).".to_owned())
+        }
+        _ => Some(format!(
+            "The best differs from the next by more than chance (95%, seed by seed) at {sure} of \
+             the {judged} where it differs and seeds have an effect."
+        )),
+    }
+}
+
+/// Whether the seeds of a point give different values.
+fn has_spread(point: &SweptPoint) -> bool {
+    let mut values = point.runs.values();
+    let Some(first) = values.next() else {
+        return false;
+    };
+    values.any(|value| value != first)
 }
 
 /// How far the best and the worst are apart.
@@ -195,26 +256,72 @@ fn distance(cell: &[Entry<'_>]) -> f64 {
     (cell[cell.len() - 1].mean - cell[0].mean).abs()
 }
 
-/// The value that is best most often, and the next one.
-fn headline(swept: &Swept, wins: BTreeMap<String, usize>, of: &Combinations) -> String {
+/// Most groups of winners in the headline.
+const NAMED: usize = 2;
+
+/// The values that are best, alone or together, at how many combinations. No name stands for all.
+fn headline(swept: &Swept, wins: BTreeMap<Vec<String>, usize>, of: &Combinations) -> String {
     let best = if is_better_if_more(&swept.figure) {
         "highest"
     } else {
         "lowest"
     };
-    let mut order: Vec<(String, usize)> = wins.into_iter().collect();
-    order.sort_by_key(|(_, wins)| usize::MAX - wins);
+    let mut order: Vec<(Vec<String>, usize)> = wins.into_iter().collect();
+    order.sort_by_key(|(names, wins)| (usize::MAX - wins, names.is_empty()));
     let title = swept.title();
-    match &order[..] {
-        [] => format!("{title} is the same for the best two{}.", of.everywhere),
-        [(winner, wins), ..] if *wins == of.number => {
-            format!("{title} is {best} with {winner}{}.", of.everywhere)
-        }
-        [(winner, wins)] => format!("{title} is {best} with {winner} at {wins} of {}.", of.all),
-        [(winner, wins), (second, more), ..] => format!(
-            "{title} is {best} with {winner} at {wins} of {}, and with {second} at {more}.",
-            of.all
-        ),
+    let has_ties = order.iter().any(|(names, _)| names.len() != 1);
+    if let [(names, _)] = &order[..] {
+        return match &names[..] {
+            [] => format!("The {title} is about the same for all{}.", of.everywhere),
+            [only] => format!("The {title} is {best} {only}{}.", of.everywhere),
+            several => format!(
+                "The {title} is {best}, and about the same, {}{}.",
+                joined(several),
+                of.everywhere
+            ),
+        };
+    }
+    let mut parts = Vec::new();
+    for (number, (names, wins)) in order.iter().take(NAMED).enumerate() {
+        let wins = count(*wins as u64);
+        let place = if number == 0 {
+            format!("{wins} of {}", of.all)
+        } else {
+            wins
+        };
+        parts.push(match &names[..] {
+            [] => format!("about the same for all at {place}"),
+            [only] if has_ties => format!("{best} {only} alone at {place}"),
+            [only] => format!("{best} {only} at {place}"),
+            several => format!("{best} {} alike at {place}", joined(several)),
+        });
+    }
+    let mut rest = 0;
+    for (_, wins) in order.iter().skip(NAMED) {
+        rest += wins;
+    }
+    let others = match rest {
+        0 => String::new(),
+        _ => format!("; others are at {}", count(rest as u64)),
+    };
+    format!("The {title} is {}{others}.", parts.join(", and "))
+}
+
+/// Names in a row. A word that all begin with stands once.
+fn joined(names: &[String]) -> String {
+    let mut rest = Vec::new();
+    for name in names {
+        rest.push(name.strip_prefix("under ").unwrap_or(name));
+    }
+    let is_under = rest.len() == names.len() && names.iter().all(|name| name.starts_with("under "));
+    let listed = match rest.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => rest.concat(),
+    };
+    if is_under {
+        format!("under {listed}")
+    } else {
+        listed
     }
 }
 
@@ -234,11 +341,12 @@ fn name_combinations(swept: &Swept, layout: &Layout, key: usize, number: usize) 
             all: "1 combination".to_owned(),
         };
     }
+    let counted = count(number as u64);
     let all = match layout.across {
         Some(across) if layout.panel_keys.is_empty() && across != key => {
-            format!("{number} values of {}", clean(&swept.keys[across].name))
+            format!("{counted} values of {}", swept.keys[across].words())
         }
-        _ => format!("{number} combinations of the other keys"),
+        _ => format!("{counted} combinations of the other keys"),
     };
     Combinations {
         number,
@@ -282,7 +390,7 @@ mod tests {
             &[QUEUE, RATE],
             &[
                 (&["fifo", "64000"], &[0.10, 0.12]),
-                (&["fifo", "128000"], &[0.30, 0.34]),
+                (&["fifo", "128000"], &[0.30, 0.32]),
                 (&["qfq", "64000"], &[0.010, 0.012]),
                 (&["qfq", "128000"], &[0.011, 0.5]),
             ],
@@ -290,45 +398,73 @@ mod tests {
         assert_eq!(
             answer(&swept),
             [
-                "calls.delay_p99 is lowest with queue.core=qfq at all 2 values of \
-                 source.calls.rate.",
-                "The largest difference is at source.calls.rate=64.0 kbit/s: 11.0 ms with \
-                 queue.core=qfq, 110 ms with queue.core=fifo.",
-                "The best two differ by more than chance (95%, seed by seed) at 0 of 2 values of \
-                 source.calls.rate.",
+                "The p99 delay of calls is lowest under qfq alone at 1 of 2 values of rate of \
+                 calls, and about the same for all at 1.",
+                "The largest difference is at rate of calls 64.0 kbit/s: 11.0 ms under qfq, 110 ms \
+                 under fifo.",
+                "Values count as equal up to a difference of 25%, or if both are below 5.00 ms.",
+                "The best differs from the next by more than chance (95%, seed by seed) at 0 of \
+                 the 1 where it differs and seeds have an effect.",
             ]
         );
         swept.figure = "throughput".to_owned();
         let first = &answer(&swept)[0];
         assert!(
-            first.contains("is highest with queue.core=fifo at all 2"),
+            first.contains("is highest under fifo at all 2 values"),
             "{first}"
         );
     }
 
+    /// Regression: "lowest with fq_codel at 234 of 1000", where drr was equal at the other 766.
     #[test]
-    fn lines_that_share_the_first_rank_are_both_named() {
+    fn ties_are_named_with_the_difference_that_counts_as_one() {
         let mut points: Vec<(&[&str], &[f64])> = vec![
-            (&["fifo", "64000"], &[0.1]),
-            (&["fifo", "128000"], &[0.1]),
-            (&["fifo", "256000"], &[0.1]),
-            (&["qfq", "64000"], &[0.2]),
-            (&["qfq", "128000"], &[0.2]),
-            (&["qfq", "256000"], &[0.05]),
+            (&["fifo", "1"], &[0.2]),
+            (&["fifo", "2"], &[0.2]),
+            (&["fifo", "3"], &[0.2]),
+            (&["drr", "1"], &[0.0100]),
+            (&["drr", "2"], &[0.0101]),
+            (&["drr", "3"], &[0.0180]),
+            (&["qfq", "1"], &[0.0101]),
+            (&["qfq", "2"], &[0.0100]),
+            (&["qfq", "3"], &[0.0100]),
         ];
-        let both = answer(&swept(&[QUEUE, RATE], &points));
+        let told = answer(&swept(&[QUEUE, RATE], &points));
         assert_eq!(
-            both[0],
-            "calls.delay_p99 is lowest with queue.core=fifo at 2 of 3 values of \
-             source.calls.rate, and with queue.core=qfq at 1."
+            told[0],
+            "The p99 delay of calls is lowest under drr and qfq alike at 2 of 3 values of rate of \
+             calls, and lowest under qfq alone at 1."
         );
-        assert!(both[2].starts_with("Each point is one run"), "{both:?}");
-        points[5].1 = &[0.1];
-        let alike = answer(&swept(&[QUEUE, RATE], &points));
         assert!(
-            alike[0].ends_with("with queue.core=fifo at 2 of 3 values of source.calls.rate."),
-            "{alike:?}"
+            told[2].starts_with("Values count as equal up to"),
+            "{told:?}"
         );
+        assert!(told[3].starts_with("Each point is one run"), "{told:?}");
+        points[5].1 = &[0.0100];
+        let alike = answer(&swept(&[QUEUE, RATE], &points));
+        assert_eq!(
+            alike[0],
+            "The p99 delay of calls is lowest, and about the same, under drr and qfq at all 3 \
+             values of rate of calls."
+        );
+    }
+
+    /// Regression: "more than chance" where nothing was random.
+    #[test]
+    fn without_spread_nothing_is_said_of_chance() {
+        let points: [(&[&str], &[f64]); 4] = [
+            (&["fifo", "1"], &[0.27, 0.27, 0.27]),
+            (&["fifo", "2"], &[0.27, 0.27, 0.27]),
+            (&["qfq", "1"], &[0.026, 0.026, 0.026]),
+            (&["qfq", "2"], &[0.026, 0.026, 0.026]),
+        ];
+        let told = answer(&swept(&[QUEUE, RATE], &points));
+        assert!(told[0].contains("is lowest under qfq at all 2"), "{told:?}");
+        assert!(!told.concat().contains("chance"), "{told:?}");
+        // Seeds that shift both alike have an effect, so the difference may be sure.
+        let shifted: [(&[&str], &[f64]); 2] = [(&["fifo"], &[0.2, 0.3]), (&["qfq"], &[0.02, 0.12])];
+        let told = answer(&swept(&[QUEUE], &shifted));
+        assert!(told.concat().contains("is more than chance"), "{told:?}");
     }
 
     #[test]
@@ -336,16 +472,16 @@ mod tests {
         let of = |points: &[(&[&str], &[f64])]| answer(&swept(&[RATE], points)).remove(0);
         assert_eq!(
             of(&[(&["64000"], &[0.1]), (&["128000"], &[0.3])]),
-            "calls.delay_p99 is lowest, 100 ms, at source.calls.rate=64.0 kbit/s and highest, \
-             300 ms, at source.calls.rate=128 kbit/s."
+            "The p99 delay of calls is lowest, 100 ms, at rate of calls 64.0 kbit/s and highest, \
+             300 ms, at rate of calls 128 kbit/s."
         );
         assert_eq!(
             of(&[(&["64000"], &[0.1]), (&["128000"], &[0.1])]),
-            "calls.delay_p99 is 100 ms at all 2 points."
+            "The p99 delay of calls is 100 ms at all 2 points."
         );
         assert_eq!(
             of(&[(&["64000"], &[0.1])]),
-            "calls.delay_p99 is 100 ms at source.calls.rate=64.0 kbit/s."
+            "The p99 delay of calls is 100 ms at rate of calls 64.0 kbit/s."
         );
     }
 

@@ -3,7 +3,6 @@
 
 use super::points::{KeyValues, Swept, labelled};
 use crate::chart::{Axis, Scaling};
-use crate::text::clean;
 
 /// Ratio of the largest value to the smallest from which the horizontal axis may be logarithmic, if
 /// its values grow by factors.
@@ -101,7 +100,7 @@ impl Layout {
             }
             return Across {
                 axis: Axis {
-                    label: labelled(&clean(&about.name), unit),
+                    label: labelled(&about.words(), unit),
                     scaling: scaling(&sorted),
                     names: Vec::new(),
                 },
@@ -120,7 +119,7 @@ impl Layout {
         }
         Across {
             axis: Axis {
-                label: clean(&about.name),
+                label: about.words(),
                 names,
                 ..Axis::default()
             },

@@ -65,6 +65,27 @@ pub struct SweptPoint {
     pub difference: String,
 }
 
+impl SweptKey {
+    /// Whether the values are queues.
+    fn is_queue(&self) -> bool {
+        let last = self.name.rsplit('.').next();
+        self.values == KeyValues::Words
+            && (self.name.starts_with("queue.") || last == Some("queue"))
+    }
+
+    /// The key in words, as far as its parts are known: `rate of calls` for `source.calls.rate`.
+    pub(super) fn words(&self) -> String {
+        let parts: Vec<&str> = self.name.split('.').collect();
+        let words = match &parts[..] {
+            ["source", source, key] => format!("{} of {source}", key.replace('_', " ")),
+            ["topology", key] => format!("{} of the network", key.replace('_', " ")),
+            ["queue", place] => format!("queue in {place}"),
+            _ => self.name.clone(),
+        };
+        clean(&words)
+    }
+}
+
 impl KeyValues {
     pub(super) const fn is_number(self) -> bool {
         !matches!(self, Self::Words)
@@ -128,15 +149,49 @@ impl SweptPoint {
 }
 
 impl Swept {
-    /// `calls.delay_p99`.
+    /// The figure in words: `p99 delay of calls`.
     pub(super) fn title(&self) -> String {
-        format!("{}.{}", clean(&self.source), self.figure)
+        let figure = match label_of(&self.figure) {
+            Some(label) => label.words(),
+            None => self.figure.clone(),
+        };
+        if self.source == "all" {
+            format!("{figure} of all sources")
+        } else {
+            format!("{figure} of {}", clean(&self.source))
+        }
     }
 
-    /// A key with a value, as in `queue.core=qfq`.
+    /// Whether a key's values are queues, and no other key's are, so that they need no name.
+    fn is_only_queue(&self, key: usize) -> bool {
+        let mut queues = Vec::new();
+        for (number, about) in self.keys.iter().enumerate() {
+            if about.is_queue() {
+                queues.push(number);
+            }
+        }
+        queues == [key]
+    }
+
+    /// A key with a value: `qfq`, or `rate of calls 64.0 kbit/s`.
     pub(super) fn setting(&self, key: usize, value: &str) -> String {
-        let SweptKey { name, values } = &self.keys[key];
-        format!("{}={}", clean(name), values.text(value))
+        let about = &self.keys[key];
+        let value = about.values.text(value);
+        if self.is_only_queue(key) {
+            value
+        } else {
+            format!("{} {value}", about.words())
+        }
+    }
+
+    /// The same in a sentence: `under qfq`, or `with rate of calls 64.0 kbit/s`.
+    pub(super) fn with_setting(&self, key: usize, value: &str) -> String {
+        let setting = self.setting(key, value);
+        if self.is_only_queue(key) {
+            format!("under {setting}")
+        } else {
+            format!("with {setting}")
+        }
     }
 
     /// Some keys' values at a point.

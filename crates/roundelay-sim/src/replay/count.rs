@@ -2,14 +2,14 @@
 //! much later.
 
 use roundelay::{Duration, Instant};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::resend::Replay;
 use super::schedule::{Packet, Schedule};
 
 /// The packets compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Counting {
     /// All packets sent within the window, whenever they got out.
@@ -20,7 +20,8 @@ pub enum Counting {
 }
 
 /// Counts of packets compared, missing and overdue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
     /// Packets out in the recorded run, including those missing in the replay.
     pub packets: u64,
@@ -64,7 +65,8 @@ impl Counted {
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// Overdue packets of a replay, in all and by congestion points.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
     /// The packets compared.
     pub counting: Counting,
@@ -78,7 +80,8 @@ pub struct Count {
 
 /// The distribution of (q' + 1 ns) / (q + 1 ns) over the packets compared: q is the waiting time of
 /// a packet in the recorded run, q' in the replay. Figure 1 of the paper.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayRatios {
     /// The share of packets with a ratio of at most 1.
     pub not_longer: f64,

@@ -6,7 +6,7 @@ use super::ReplayError;
 use super::schedule::{Packet, Schedule, ScheduledFlow};
 use crate::ids::{FlowNumber, LinkId};
 use crate::link::waited;
-use crate::network::{LinkConfig, Network};
+use crate::network::Network;
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 use crate::scenario::{Progress, RunError, Scenario};
@@ -138,7 +138,7 @@ impl Recorder {
             warmup: scenario.warmup,
             ..Schedule::new(network.clone(), &scenario.topology.hosts)
         };
-        let rates = network.links().iter().map(LinkConfig::preempted_at);
+        let rates = network.links().iter().map(|link| link.preempted_at());
         let links = schedule.leaves_router.iter().copied().zip(rates);
         Self {
             links: links.collect(),

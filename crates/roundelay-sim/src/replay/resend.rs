@@ -177,9 +177,7 @@ impl Schedule {
         if routers.is_empty() {
             return Err(ReplayError::NoRouters);
         }
-        for link in routers {
-            network.change_link(link, |link| link.set_queue(candidate.queue.clone()));
-        }
+        network.change_links(&routers, |link| link.set_queue(candidate.queue.clone()));
         Self::check(&network)?;
         let named = |error: SimulationError| RunError::of(error, &self.network);
         let mut last = Instant::ZERO;

@@ -3,7 +3,6 @@
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
@@ -11,6 +10,7 @@ use super::link_state::LinkState;
 use super::meter::Meter;
 use super::paces::Paces;
 use crate::ids::LinkId;
+use crate::network::Network;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 
@@ -21,7 +21,8 @@ pub(super) const STEPS: u64 = 200;
 const POINTS: usize = 200;
 
 /// A run over time, warm-up included: a value for each two-hundredth of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curves {
     /// Seconds between two values.
     pub step: f64,
@@ -32,7 +33,8 @@ pub struct Curves {
 }
 
 /// A link over time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkCurves {
     /// The fraction of each step during which the link was sending.
     pub utilisation: Vec<f64>,
@@ -49,7 +51,8 @@ pub struct LinkCurves {
 
 /// A group over time, and distributions of its times after the warm-up: points of seconds and the
 /// fraction of values no longer than that.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupCurves {
     /// Bits per second that the group received in each step, with headers and retransmissions.
     pub throughput: Vec<f64>,
@@ -63,15 +66,20 @@ pub struct GroupCurves {
     pub completion: Vec<(f64, f64)>,
 }
 
-/// Samples the links at every step.
+/// Samples groups, and links if asked for, at every step.
 pub(super) struct Sampler {
     pub(super) curves: Curves,
+    /// The links that are sampled: all or none.
     before: Vec<LinkState>,
 }
 
 impl Sampler {
-    pub(super) fn new(scenario: &Scenario) -> Self {
-        let links = scenario.topology.network.links().len();
+    pub(super) fn new(scenario: &Scenario, has_links: bool) -> Self {
+        let links = if has_links {
+            scenario.topology.network.links().len()
+        } else {
+            0
+        };
         let step = scenario.duration.as_secs_f64() / STEPS as f64;
         let curves = Curves {
             step,
@@ -81,6 +89,16 @@ impl Sampler {
         Self {
             curves,
             before: vec![LinkState::default(); links],
+        }
+    }
+
+    /// What the groups received is counted with this.
+    pub(super) fn paces(&self, network: &Network) -> Paces {
+        let paces = Paces::new(self.curves.groups.len());
+        if self.before.is_empty() {
+            paces
+        } else {
+            paces.with_links(network)
         }
     }
 

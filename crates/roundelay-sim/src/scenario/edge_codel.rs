@@ -2,13 +2,13 @@
 
 use roundelay::{ConfigError, Duration, Fault, edge_codel};
 use roundelay_files::Maybe;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::edge::EdgeControl;
 
 /// Signal rate when packets wait too long again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Resume {
     /// As in RFC 8289.
@@ -20,7 +20,8 @@ pub(super) enum Resume {
 }
 
 /// Parameters of Edge-CoDel; defaults from UPS (R. Mittal et al., NSDI 2016), section 4.2.
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     default,
     deny_unknown_fields,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use roundelay::{Duration, Fault, FlowConfig, Instant};
 use roundelay_files::{InWords, Maybe, Reader, some_whole, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,20 +25,10 @@ const MOST_SOURCES: u64 = 1_000_000;
 /// The most bytes of route tables that one group may need.
 const MOST_ROUTE_BYTES: u64 = 4 << 30;
 
-/// A `[[source]]` for the schema.
-#[derive(JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "the schema is made from it")]
-pub(super) struct SourceTable {
-    #[schemars(flatten)]
-    placement: Placement,
-    #[schemars(flatten)]
-    spec: SourceSpec,
-}
-
 /// Keys of all sources.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Placement {
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Placement {
     /// Name in results. Left out: kind and number.
     name: Option<String>,
     /// Sending hosts: a name, a name with `*` for any letters, numbered names as in s0..48, or a
@@ -70,7 +59,7 @@ struct Placement {
     stop: Option<Duration>,
     /// Weight of each flow in weighted queues: 1 to 1024.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, 1024>")]
-    #[schemars(range(min = 1, max = 1024))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1024)))]
     weight: Option<u32>,
     /// Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
     #[serde(default, with = "Maybe::<u32>")]
@@ -106,7 +95,8 @@ const ALL_HAVE: [&str; 15] = [
     "kind",
 ];
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a name or a list of names")]
 enum OneOrMany {
     One(String),

@@ -1,5 +1,7 @@
 //! Estimates a run's events and memory before it starts.
 
+use std::collections::BTreeMap;
+
 use roundelay::{Duration, Instant, Rate};
 
 use super::yardsticks::measured_class;
@@ -271,8 +273,8 @@ impl Ways {
 struct Shared<'a> {
     network: &'a Network,
     transfers: Vec<Transfer<'a>>,
-    /// By link: how many flows cross it.
-    flows: Vec<f64>,
+    /// By link: how many flows cross it. Few links of a large network have any.
+    flows: BTreeMap<usize, f64>,
 }
 
 /// Segments one way: `segments` full ones of `bits` each, which `sources` sources send in
@@ -300,7 +302,7 @@ impl<'a> Shared<'a> {
         Self {
             network,
             transfers: Vec::new(),
-            flows: vec![0.0; network.links().len()],
+            flows: BTreeMap::new(),
         }
     }
 
@@ -315,7 +317,7 @@ impl<'a> Shared<'a> {
         let part = 1.0 / ways.routes.len().max(1) as f64;
         for links in &ways.routes {
             for link in links {
-                self.flows[*link] += sources * part;
+                *self.flows.entry(*link).or_default() += sources * part;
             }
             self.transfers.push(Transfer {
                 links,
@@ -333,9 +335,9 @@ impl<'a> Shared<'a> {
 
     /// Packets, and packets times hops. There are as many acknowledgements as segments.
     fn traffic(&self) -> [f64; 2] {
-        let mut carried = vec![Carried::default(); self.flows.len()];
+        let mut carried: BTreeMap<usize, Carried> = BTreeMap::new();
         for transfer in &self.transfers {
-            let share = |link: usize| self.rate(link) / self.flows[link].max(f64::MIN_POSITIVE);
+            let share = |link: usize| self.rate(link) / self.flows[&link].max(f64::MIN_POSITIVE);
             let links = transfer.links.iter().copied();
             let narrowest = links.min_by(|one, other| share(*one).total_cmp(&share(*other)));
             let Some(narrowest) = narrowest else {
@@ -344,7 +346,7 @@ impl<'a> Shared<'a> {
             let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
             // A flow sends no more than its narrowest link can carry.
             let segments = transfer.segments.min(at_rate * transfer.sources.max(1.0));
-            let at = &mut carried[narrowest];
+            let at = carried.entry(narrowest).or_default();
             let hops = transfer.links.len() as f64;
             at.segments += segments;
             at.segment_hops += segments * hops;
@@ -353,7 +355,7 @@ impl<'a> Shared<'a> {
         }
         let mut packets = 0.0;
         let mut packet_hops = 0.0;
-        for at in carried {
+        for at in carried.into_values() {
             let segments = at.segments.min(at.most);
             let segment_hops = at.segment_hops.min(segments * at.longest_way);
             packets += 2.0 * WITH_LOSSES * segments;

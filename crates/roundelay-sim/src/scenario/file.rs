@@ -5,17 +5,16 @@ use std::path::Path;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Duration, Fault, QueueSpec};
 use roundelay_files::{InWords, Maybe, Reader, some_whole, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::de::{DeTable, DeValue};
 
-use super::entry::{SourceTable, groups};
+use super::entry::groups;
 use super::estimate::{Estimate, MOST_EVENTS};
 use super::measures::Measures;
 use super::objective::Objective;
-use super::topology::{ClassTree, LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
-use super::trees::{TreeTable, Trees};
+use super::topology::{ClassTree, LinkEntry, NodeEntry, Parts, PortEntry, topology};
+use super::trees::Trees;
 use super::{Scenario, ScenarioError};
 use crate::files::{Files, ReadCapture, no_captures};
 use crate::network::{LinkClass, Metric, Routing};
@@ -29,9 +28,10 @@ const SHORTEST: Duration = Duration::from_nanos(1);
 const LONGEST: Duration = Duration::from_secs(200 * 86_400);
 
 /// A scenario: a network, its traffic and its duration.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "Roundelay scenario")]
+#[cfg_attr(feature = "schema", schemars(title = "Roundelay scenario"))]
 struct Top {
     /// Name in results. Left out: the file's name.
     name: Option<String>,
@@ -50,7 +50,10 @@ struct Top {
     warmup: Duration,
     /// The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
     #[serde(default)]
-    #[schemars(with = "Option<TopologyTable>")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::TopologyTable>")
+    )]
     #[allow(dead_code, reason = "it is read by itself")]
     topology: Option<IgnoredAny>,
     /// Queueing disciplines, by class of links.
@@ -58,7 +61,10 @@ struct Top {
     queue: QueueTable,
     /// Trees of disciplines, for queues set to core = "tree NAME".
     #[serde(default)]
-    #[schemars(with = "std::collections::BTreeMap<String, TreeTable>")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, super::schema::TreeTable>")
+    )]
     #[allow(dead_code, reason = "it is read by itself")]
     trees: Option<IgnoredAny>,
     /// Routing of packets.
@@ -80,12 +86,13 @@ struct Top {
     objective: Option<Objective>,
     /// Sources of traffic.
     #[serde(default)]
-    #[schemars(with = "Vec<SourceTable>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<super::schema::SourceTable>"))]
     #[allow(dead_code, reason = "it is read by itself")]
     source: Option<IgnoredAny>,
 }
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct QueueTable {
     /// Queues between core routers, and the default of `edge`. By default fifo limit 1000.
@@ -99,7 +106,8 @@ struct QueueTable {
     host: Option<Ordering>,
 }
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct RoutingTable {
     /// Metric of the shortest routes.
@@ -115,7 +123,11 @@ const fn one() -> u64 {
     1
 }
 
-/// The JSON Schema for scenario files, indented, ending in a newline.
+/// The JSON Schema for scenario files.
+pub const SCHEMA: &str = include_str!("schema.json");
+
+/// [`SCHEMA`] made anew.
+#[cfg(feature = "schema")]
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Top);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"

@@ -1,10 +1,10 @@
 //! Means over replicas and their confidence intervals.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A mean over replicas with its 95% confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The mean.
     pub mean: f64,

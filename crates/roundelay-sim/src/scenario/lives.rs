@@ -3,7 +3,6 @@
 
 use roundelay::{FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Reordering;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ratio::ratio;
@@ -12,7 +11,8 @@ use crate::packet_state::{PacketState, Tag};
 
 /// A flow from the first packet on, warm-up included. Only packets from source to destination
 /// count; a packet sent twice counts twice.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowLife {
     /// Packets sent.
     pub sent: u64,

@@ -1,8 +1,7 @@
 //! `[meter]` in a scenario: which transfers count, and measurements on request.
 
 use roundelay::{Bytes, Duration, Fault, Instant};
-use roundelay_files::{InWords, Maybe, Reader, list, some_two};
-use schemars::JsonSchema;
+use roundelay_files::{Maybe, Reader, list, some_two};
 use serde::{Deserialize, Serialize};
 
 use super::ScenarioError;
@@ -14,7 +13,8 @@ const MOST_SIZES: usize = 1_000;
 const MOST_INTERVALS: u64 = 1_000_000;
 
 /// Measurements on request, and counted transfers. Each measurement costs memory and time.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Measures {
     /// Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio,
@@ -24,21 +24,30 @@ pub struct Measures {
     /// links if there is no core.
     pub wfi: bool,
     /// Flows with less than this fraction of their fair share are starved: above 0, below 1.
-    #[schemars(range(min = 0, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub starved_below: f64,
     /// A list of all counted transfers: 104 bytes each.
     pub transfers: bool,
     /// Transfers count if they start at the first of these times or later and before the second;
     /// for bursts, so do the packets' delays. Left out: from the warm-up to the end.
     #[serde(deserialize_with = "some_two")]
-    #[schemars(with = "Option<[InWords<Duration>; 2]>")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<[roundelay_files::InWords<Duration>; 2]>")
+    )]
     pub started: Option<[Duration; 2]>,
     /// When a transfer is complete.
     pub complete: Completion,
     /// The largest transfers of each size class in bytes, rising; larger transfers are a class of
     /// their own. Left out: powers of ten.
     #[serde(deserialize_with = "list")]
-    #[schemars(with = "Vec<InWords<Bytes>>", length(min = 1, max = 1_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            with = "Vec<roundelay_files::InWords<Bytes>>",
+            length(min = 1, max = 1_000)
+        )
+    )]
     pub sizes: Vec<Bytes>,
     /// Bytes received by each flow in intervals of this length from time 0 on, and Jain's index in
     /// each: from a millionth of the duration to the whole duration.
@@ -54,7 +63,8 @@ pub struct Measures {
 }
 
 /// The end of a transfer's completion time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// The receiver has all data.

@@ -2,7 +2,7 @@
 //!
 //! [`Scenario::from_toml`] reads a scenario and checks everything that can be known before a run:
 //! named hosts exist, every pair has a route, every number is in range, and the estimate is at most
-//! 10^12 events. [`Scenario::run`] runs the scenario with one seed. [`schema`] lists the keys.
+//! 10^12 events. [`Scenario::run`] runs the scenario with one seed. [`SCHEMA`] lists the keys.
 
 mod at_link;
 mod control;
@@ -28,6 +28,8 @@ mod ratio;
 mod replicas;
 mod results;
 mod run;
+#[cfg(feature = "schema")]
+pub(crate) mod schema;
 mod template;
 mod topology;
 mod transfers;
@@ -47,6 +49,8 @@ pub use at_link::AtLink;
 pub use control::ControlError;
 pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
+pub use file::SCHEMA;
+#[cfg(feature = "schema")]
 pub use file::schema;
 pub use interval::{Interval, student_95};
 pub use lives::FlowLife;

@@ -9,13 +9,11 @@ use std::str::FromStr;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times};
 use roundelay::{Billionths, Duration, Fault, QueueSpec};
 use roundelay_files::{InWords, Maybe, Reader, Written};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Group, GroupResult, Scenario, ScenarioError};
 use crate::fields_read::FieldsRead;
 use crate::sources::{SlackRule as _, Urgency};
-use crate::written::Ordering;
 
 /// UPS, sections 3.1 and 3.2: one second, which is longer than any time in queues.
 const SECOND: Duration = Duration::from_secs(1);
@@ -25,7 +23,8 @@ const OWN: &str = "own";
 const THRESHOLD: Billionths = Billionths(50_000_000);
 
 /// The figure to optimise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// Mean flow completion time.
@@ -135,7 +134,8 @@ impl Written for Measure {
 }
 
 /// A figure of a run, over all groups of sources or over one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// Mean flow completion time, seconds.
@@ -238,7 +238,8 @@ impl FromStr for SlackText {
 }
 
 /// The table `[objective]`, for `roundelay objective`; runs ignore the table.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// The figure to optimise.
@@ -251,12 +252,15 @@ pub struct Objective {
     /// each source's own urgency. Left out: "size 1s" for completion, "slack 1s" for tail; the
     /// others need one: "fair 10mbit", "deadline 10ms".
     #[serde(default, deserialize_with = "Maybe::deserialize")]
-    #[schemars(with = "Option<InWords<Urgency>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<InWords<Urgency>>"))]
     pub slack: Option<SlackText>,
     /// The discipline to compare LSTF with. Left out: sjf for completion, fifo_plus for tail,
     /// wf2q_plus for weighted-fairness, edf for deadline, else packet_fq.
     #[serde(default, deserialize_with = "Maybe::deserialize")]
-    #[schemars(with = "Option<InWords<Ordering>>")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<InWords<crate::written::Ordering>>")
+    )]
     pub specialist: Option<DisciplineText>,
     /// How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below
     /// 1.

@@ -5,7 +5,7 @@ use roundelay::{Duration, Instant, Packet, Rate};
 
 use crate::ids::{Direction, FlowNumber, LinkId};
 use crate::link::waited;
-use crate::network::{LinkConfig, Network};
+use crate::network::Network;
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 
@@ -15,7 +15,8 @@ pub(super) struct Paces {
     /// Each flow's group, by the flow's number.
     group_of: Vec<u32>,
     groups: Vec<Lately>,
-    /// By a link's number: its rate if it interrupts packets, and the waits.
+    /// By a link's number: its rate if it interrupts packets, and the waits. Empty if nobody wants
+    /// these.
     links: Vec<(Option<Rate>, Times)>,
 }
 
@@ -56,13 +57,21 @@ impl Times {
 }
 
 impl Paces {
-    pub(super) fn new(groups: usize, network: &Network) -> Self {
-        let rates = network.links().iter().map(LinkConfig::preempted_at);
+    /// For groups alone.
+    pub(super) fn new(groups: usize) -> Self {
         Self {
             group_of: Vec::new(),
             groups: vec![Lately::default(); groups],
-            links: rates.map(|rate| (rate, Times::default())).collect(),
+            links: Vec::new(),
         }
+    }
+
+    /// Counts at links, too.
+    pub(super) fn with_links(mut self, network: &Network) -> Self {
+        for link in network.links() {
+            self.links.push((link.preempted_at(), Times::default()));
+        }
+        self
     }
 
     /// What each group received since the last call.
@@ -95,8 +104,9 @@ impl Probe for Paces {
         _: &PacketState,
         span: [Instant; 2],
     ) {
-        let (preempted_at, waits) = &mut self.links[link.index()];
-        waits.count(waited(*preempted_at, packet, span));
+        if let Some((preempted_at, waits)) = self.links.get_mut(link.index()) {
+            waits.count(waited(*preempted_at, packet, span));
+        }
     }
 
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {

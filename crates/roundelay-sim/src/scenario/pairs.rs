@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Fault, Seed};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::ids::NodeId;
@@ -13,7 +12,8 @@ use crate::network::Network;
 use crate::random::generator;
 
 /// The rule for pairing senders and receivers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
     /// The first of `from` sends to the first of `to`, the second to the second; a single sender

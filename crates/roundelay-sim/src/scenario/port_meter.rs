@@ -4,7 +4,6 @@
 use roundelay::{DropReason, Duration, Instant, Packet, Rate};
 use roundelay_metrics::{BitWfi, JainWhileBacklogged, Stamp, TimeWfi};
 use rustc_hash::FxHashMap;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lives::table_id;
@@ -14,7 +13,8 @@ use crate::packet_state::{PacketState, Tag};
 
 /// Fairness of a link to flows that stayed backlogged: Jain's index of service by weight, window
 /// after window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backlogged {
     /// Mean over the windows.
     pub mean: f64,

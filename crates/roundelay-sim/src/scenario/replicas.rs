@@ -1,13 +1,13 @@
 //! Looks at replicas together, and ranks flows by throughput.
 
 use roundelay_metrics::{Rank, ranks};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Results;
 
 /// The throughputs of one rank, over replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankResult {
     /// Mean, bits a second.
     pub mean: f64,
@@ -19,7 +19,8 @@ pub struct RankResult {
 }
 
 /// One of two modes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModeResult {
     /// The mean of the throughputs in this mode.
     pub mean: f64,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use roundelay::{DropReason, Duration};
 use roundelay_metrics::Delays;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
@@ -24,7 +23,8 @@ use crate::ids::NodeId;
 use crate::network::link_name;
 
 /// Packets by fate. The fates, all but `late`, add up to the packets sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fates {
     /// Sent after the warm-up.
     pub sent: u64,
@@ -127,7 +127,8 @@ impl Fates {
 }
 
 /// A distribution of times.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Number of values.
     pub count: u64,
@@ -162,7 +163,8 @@ impl Spread {
 }
 
 /// Results of a group of sources.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupResult {
     /// Name of the group.
     pub name: String,
@@ -219,7 +221,8 @@ pub struct GroupResult {
 }
 
 /// Results of complete transfers of one size class.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeResult {
     /// Lower limit of the size, exclusive.
     pub above: u64,
@@ -236,7 +239,8 @@ pub struct SizeResult {
 }
 
 /// Results of a link.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkResult {
     /// Node at the start.
     pub from: String,
@@ -287,7 +291,8 @@ impl LinkResult {
 }
 
 /// Results of the links of a class.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassResult {
     /// Name of the class.
     pub class: &'static str,
@@ -313,7 +318,8 @@ pub struct ClassResult {
 }
 
 /// Results of a flow.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowResult {
     /// Flow number, in the order of opening.
     pub number: u64,
@@ -350,7 +356,8 @@ pub struct FlowResult {
 }
 
 /// Results of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Results {
     /// The seed.
     pub seed: u64,

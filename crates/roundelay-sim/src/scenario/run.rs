@@ -15,7 +15,7 @@ use super::paces::Paces;
 use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
 use crate::ids::LinkId;
-use crate::network::{LinkConfig, Network, Routing};
+use crate::network::{LinkConfig, LinkSettings, Network, Routing};
 use crate::probe::Probe;
 use crate::random::route_key;
 use crate::simulation::{Simulation, SimulationError};
@@ -122,8 +122,21 @@ impl Scenario {
         self.run_observed(seed, probe, &mut progress)
     }
 
-    // Neither of these two is generic, so the simulation is compiled here, once for each, and not
-    // in the caller's crate.
+    /// As [`Scenario::run`], but with curves over time of the groups. Links have some only if the
+    /// scenario asks for these, because there may be thousands.
+    ///
+    /// # Errors
+    /// As [`Scenario::run`].
+    pub fn run_with_groups(
+        &self,
+        seed: u64,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<(Results, Curves), RunError> {
+        self.run_sampled(seed, &mut progress)
+    }
+
+    // None of these three is generic, so the simulation is compiled here, once for each kind of
+    // observer, and not in the caller's crate.
     fn run_alone(
         &self,
         seed: u64,
@@ -132,12 +145,21 @@ impl Scenario {
         if !self.measures.over_time {
             return self.go(seed, (), None, progress);
         }
-        let mut sampler = Sampler::new(self);
-        let results = self.go(seed, (), Some(&mut sampler), progress)?;
-        Ok(Results {
-            over_time: Some(sampler.curves),
-            ..results
-        })
+        let (results, _) = self.run_sampled(seed, progress)?;
+        Ok(results)
+    }
+
+    fn run_sampled(
+        &self,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Results, Curves), RunError> {
+        let mut sampler = Sampler::new(self, self.measures.over_time);
+        let mut results = self.go(seed, (), Some(&mut sampler), progress)?;
+        if self.measures.over_time {
+            results.over_time = Some(sampler.curves.clone());
+        }
+        Ok((results, sampler.curves))
     }
 
     fn run_observed(
@@ -146,7 +168,7 @@ impl Scenario {
         probe: &mut dyn Probe,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(Results, Curves), RunError> {
-        let mut sampler = Sampler::new(self);
+        let mut sampler = Sampler::new(self, true);
         let mut results = self.go(seed, probe, Some(&mut sampler), progress)?;
         if self.measures.over_time {
             results.over_time = Some(sampler.curves.clone());
@@ -162,9 +184,7 @@ impl Scenario {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Results, RunError> {
         let network = &self.topology.network;
-        let paces = sampler
-            .is_some()
-            .then(|| Paces::new(self.groups.len(), network));
+        let paces = sampler.as_ref().map(|sampler| sampler.paces(network));
         let mut simulation = self.watched(seed, paces, probe)?;
         let end = Instant::ZERO + self.duration;
         let warm = Instant::ZERO + self.warmup;
@@ -275,7 +295,7 @@ impl Scenario {
     fn change_queues(
         &mut self,
         shaped_to: Option<Rate>,
-        change: impl Fn(&mut LinkConfig),
+        change: impl Fn(&mut LinkSettings),
     ) -> Result<usize, RunError> {
         let mut slowest = None;
         for (_, link) in self.router_links() {
@@ -290,9 +310,7 @@ impl Scenario {
                 links.push(number);
             }
         }
-        for link in &links {
-            self.topology.network.change_link(*link, &change);
-        }
+        self.topology.network.change_links(&links, change);
         for link in &links {
             let checked = self.topology.network.links()[link.index()].decision_cost();
             checked.map_err(|error| self.named(SimulationError::Queue { link: *link, error }))?;

@@ -4,7 +4,6 @@ use roundelay::suggestion::alternatives;
 use roundelay::{Billionths, Duration, Fault, Framing, Limit, LinkLayer, Rate, Seed};
 use roundelay_files::{InWords, Maybe, Overhead, Reader, some_whole};
 use roundelay_trace::{LinkModel, LinkTrace};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -14,37 +13,14 @@ use super::trees::Trees;
 use crate::decision::DecisionCost;
 use crate::files::Files;
 use crate::ids::{LinkId, NodeId};
-use crate::network::{LinkClass, LinkConfig, Network};
+use crate::network::{LinkClass, LinkConfig, LinkSettings, Network};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Queues, Template, Topology};
 use crate::written::Ordering;
 
-/// A topology file.
-#[derive(JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "the schema is made from it")]
-pub(super) struct File {
-    /// Path, relative to the scenario's folder.
-    file: String,
-    /// File format. Left out: by the file's name.
-    format: Option<Format>,
-    /// The second file, for formats with two files: Rocketfuel's latencies, the UPS authors' hosts.
-    second: Option<String>,
-    #[schemars(flatten)]
-    rest: FromFile,
-}
-
-/// The `[topology]` table for the schema.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "the schema is made from it")]
-pub(super) enum TopologyTable {
-    Template(Template),
-    File(File),
-}
-
 /// A node of a network without `[topology]`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeEntry {
     /// Name of the node.
@@ -55,7 +31,8 @@ pub(super) struct NodeEntry {
 }
 
 /// A link of a network without `[topology]`, both ways.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkEntry {
     /// A node at one end.
@@ -87,7 +64,8 @@ pub(super) struct LinkEntry {
 }
 
 /// Settings of some links, one way.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct PortEntry {
     /// Node at the start of the links: a name, or a name with `*`.
@@ -179,18 +157,14 @@ pub(super) fn topology<'a>(
         let tree = parts
             .written
             .find(reader, &format!("queue.{class}"), file, files)?;
-        let links = topology
-            .network
-            .links()
-            .iter()
-            .enumerate()
-            .filter(|(_, link)| link.class == *class);
-        let links: Vec<_> = links.map(|(number, _)| LinkId(number as u32)).collect();
-        for link in links {
-            topology
-                .network
-                .change_link(link, |link| link.set_tree(tree.clone(), *limit));
+        let mut links = Vec::new();
+        for (number, link) in (0..).zip(topology.network.links()) {
+            if link.class == *class {
+                links.push(LinkId(number));
+            }
         }
+        let put = |link: &mut LinkSettings| link.set_tree(tree.clone(), *limit);
+        topology.network.change_links(&links, put);
     }
     for (number, port) in parts.ports.iter().enumerate() {
         change(
@@ -395,7 +369,8 @@ fn written_out(
         let ways = [(from, to), (to, from)];
         for ends in ways.into_iter().take(if entry.one_way { 1 } else { 2 }) {
             let mut link = link(&topology, entry, ends, rate, parts.queues);
-            link.set_trace(trace.clone(), link.layer);
+            let layer = link.layer;
+            link.set_trace(trace.clone(), layer);
             let checked = link.decision_cost();
             checked.map_err(|error| reader.at(&format!("{path}.link_trace"), error))?;
             let id = topology.network.add_link(link);
@@ -495,12 +470,13 @@ fn change(
     } else {
         "decision"
     };
+    network.change_links(&found, |link| {
+        if let Some((tree, limit)) = &tree {
+            link.set_tree(tree.clone(), *limit);
+        }
+        entry.apply(link, trace.as_ref());
+    });
     for id in found {
-        network.change_link(id, |link| {
-            tree.iter()
-                .for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
-            entry.apply(link, trace.as_ref());
-        });
         network.links()[id.index()]
             .decision_cost()
             .map_err(|error| reader.at(&format!("{path}.{key}"), error))?;
@@ -523,7 +499,7 @@ impl PortEntry {
             .then(|| LinkLayer::replaced(link, overhead.map(|Overhead(bytes)| bytes), mpu, framing))
     }
 
-    fn apply(&self, link: &mut LinkConfig, trace: Option<&LinkTrace>) {
+    fn apply(&self, link: &mut LinkSettings, trace: Option<&LinkTrace>) {
         if let Some(Ordering::Discipline(queue)) = &self.queue {
             link.set_queue(queue.clone());
         }

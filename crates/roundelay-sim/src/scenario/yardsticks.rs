@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_metrics::{correlation, jain_index, starved};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
@@ -23,7 +22,8 @@ use crate::probe::{Opening, Probe, Report};
 
 /// Worst-case fair indices of a flow: the worst of the measured links on the route, after the
 /// warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowIndices {
     /// B-WFI: the maximum lag behind the flow's share while backlogged, in bytes.
     pub b_wfi: f64,
@@ -33,7 +33,8 @@ pub struct FlowIndices {
 }
 
 /// Results of a group's flows over their own lives. Means are over the flows with the figure.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupLives {
     /// Flows with received packets.
     pub flows: u64,

@@ -12,7 +12,6 @@ use std::fmt;
 use roundelay::{Instant, Rate};
 use roundelay_files::InWords;
 use roundelay_tcp as protocol;
-use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -52,6 +51,7 @@ pub enum Carrier {
     Tcp(protocol::Config),
 }
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str =
     "Flows that arrive at random, between random hosts of `from`; `to` is left out.";
 pub(super) const EXAMPLES: [&str; 2] = [
@@ -62,7 +62,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Transport of arriving flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
     /// All at once.
@@ -73,7 +74,8 @@ pub enum Transport {
 }
 
 /// Hosts that send no flows to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Apart {
     /// Only the host itself.
@@ -87,7 +89,8 @@ pub enum Apart {
 }
 
 /// Distribution of flow sizes.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     untagged,
     expecting = "expected ups, data_mining, web_search, or a list of [bytes, fraction]"
@@ -100,12 +103,16 @@ pub enum SizesSpec {
 }
 
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Load of each host as a fraction of `link_rate`: above 0, to 10.
     #[serde(deserialize_with = "fraction")]
-    #[schemars(with = "Fraction")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "crate::scenario::schema::Fraction")
+    )]
     pub utilisation: f64,
     /// The rate of a host's link.
     #[serde(with = "InWords::<Rate>")]
@@ -127,17 +134,6 @@ pub struct Config {
     /// TCP parameters of both ends, for flows over TCP.
     #[serde(default)]
     pub tcp: Protocol,
-}
-
-/// A fraction, or percent in quotes.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "the schema is made from it")]
-enum Fraction {
-    /// A fraction, as in 0.6.
-    Number(f64),
-    /// Percent, as in "60%".
-    Text(String),
 }
 
 /// Reads a fraction, or percent in quotes.

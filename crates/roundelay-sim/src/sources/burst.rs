@@ -5,7 +5,6 @@
 
 use roundelay::{Bytes, FlowId};
 use roundelay_files::InWords;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context, Outgoing};
@@ -15,11 +14,13 @@ use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, LARGEST_FLOW, SourceError, packet_len};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "A whole flow at once, as UPS's flows over UDP.";
 pub(super) const EXAMPLES: [&str; 2] = ["size = '30kb'", "size = '5kb'\nstart = '1s'"];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of the flow: 1 to 2^40.

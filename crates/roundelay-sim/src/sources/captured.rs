@@ -3,7 +3,6 @@
 use roundelay::{Duration, Instant};
 use roundelay_trace::DirectionChoice;
 use roundelay_trace::arguments::Mtu;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// One packet in the list.
@@ -41,7 +40,8 @@ impl Entry {
 }
 
 /// Header fields that define a flow of a capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FlowBy {
     /// Addresses, protocol and ports; the two directions of a connection are two flows.
     #[default]

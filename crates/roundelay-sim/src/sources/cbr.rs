@@ -13,7 +13,6 @@
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, some_whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
@@ -24,7 +23,8 @@ use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
 
 /// Gaps between packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Gaps {
     /// At even intervals.
@@ -34,6 +34,7 @@ pub enum Gaps {
     Random,
 }
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str =
     "Packets of one length at a constant rate, with even or random gaps.";
 pub(super) const EXAMPLES: [&str; 2] = [
@@ -42,7 +43,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Rate, headers included.
@@ -56,7 +58,10 @@ pub struct Config {
     pub gaps: Gaps,
     /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
-    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = 1, max = 1_000_000_000_000u64))
+    )]
     pub packets: Option<u64>,
 }
 

@@ -5,7 +5,7 @@ use roundelay::{Duration, Ecn, FlowId, Instant};
 use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
 
-use crate::agent::{Arrival, Context, Outgoing};
+use crate::agent::{Arrival, Context, Departure, Outgoing};
 use crate::ids::Direction;
 use crate::packet_state::Content;
 pub(crate) use crate::probe::Effort;
@@ -138,6 +138,12 @@ impl Connection {
         if let Some(answer) = answer {
             self.answer(&answer, context);
         }
+    }
+
+    /// Data has left the queue of the sender's host.
+    pub(crate) fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        self.sender.depart(departure.data);
+        self.send(context);
     }
 
     /// Tells the server's sender the round trip that the client's has measured by its SYN, because
@@ -287,6 +293,7 @@ impl Connection {
         };
         let len = segment.wire_len(self.sender.config());
         Outgoing {
+            tells_departure: self.sender.config().small_queue && segment.len > 0,
             direction,
             content: Content::Segment(*segment),
             ecn,

@@ -13,6 +13,8 @@
 //! reports when the other end has all its bytes. A request and the response to it are one transfer.
 //! A connection without end has no transfers.
 //!
+//! A server that speaks first does so when the handshake is over, and knows its round trip then.
+//!
 //! A connection may wait for a message on another one, as a page's pictures wait for its text. So a
 //! user who waits longer for the one begins the other later. If a message, or a whole connection,
 //! still waits when the run ends, it was never written, so it counts neither as complete nor as
@@ -22,14 +24,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use roundelay::{Duration, FlowId, Instant};
-use roundelay_files::{InWords, Maybe};
+use roundelay_files::{InWords, Maybe, list};
 use roundelay_tcp as protocol;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context};
+use crate::agent::{Agent, Arrival, Context, Departure};
 use crate::flows::FlowSpec;
 use crate::ids::Direction;
+use crate::packet_state::Content;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
@@ -37,6 +39,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::Terms;
 use crate::sources::{Check, LARGEST_FLOW, SourceError, draw};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str =
     "Listed TCP connections: what their two applications write, in turn or at once.";
 pub(super) const EXAMPLES: [&str; 2] = [
@@ -72,7 +75,8 @@ pub struct Message {
 }
 
 /// A message of another connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     deny_unknown_fields,
     expecting = "a message of another connection, as in { connection = 0, message = 1 }"
@@ -86,7 +90,8 @@ pub struct Awaited {
 }
 
 /// One connection.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Talk {
     /// The message that must have arrived whole before the client opens the connection. If that
@@ -109,7 +114,8 @@ pub struct Talk {
     pub concurrent: bool,
     /// What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "> 300b every
     /// 4s" by a clock of this period, "< endless" without end.
-    #[serde(with = "Messages")]
+    #[serde(deserialize_with = "list")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<InWords<Message>>"))]
     pub messages: Vec<Message>,
 }
 
@@ -117,35 +123,6 @@ impl Talk {
     /// Whether an end writes without end. If so, no message on the connection is a transfer.
     fn is_endless(&self) -> bool {
         self.messages.iter().any(|message| message.bytes.is_none())
-    }
-}
-
-/// Messages in words.
-struct Messages;
-
-impl Messages {
-    fn deserialize<'de, D: serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Message>, D::Error> {
-        let mut messages = Vec::new();
-        for InWords(message) in Vec::<InWords<Message>>::deserialize(deserializer)? {
-            messages.push(message);
-        }
-        Ok(messages)
-    }
-}
-
-impl JsonSchema for Messages {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Messages".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Vec::<InWords<Message>>::json_schema(generator)
     }
 }
 
@@ -157,7 +134,8 @@ const fn zero() -> Duration {
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
 
 /// Parameters of the source; its hosts are clients and servers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The connections, in any order.
@@ -493,8 +471,11 @@ struct Speaker {
     threads: Vec<Thread>,
     /// Bytes that each end has written. `u64::MAX` without end.
     written: [u64; 2],
-    /// When each end first heard from the other.
+    /// When each end knows that the connection is open: the client with the SYN-ACK, the server with
+    /// what follows.
     heard: [Option<Instant>; 2],
+    /// When the client's acknowledgement of the SYN-ACK is at the server, if no data is there before.
+    opens_at: Option<Instant>,
     outstanding: VecDeque<Outstanding>,
     /// Packets that have arrived at the server but are held until the round trip is over.
     held: VecDeque<(Instant, Arrival)>,
@@ -548,6 +529,7 @@ impl Speaker {
             threads,
             written: [0; 2],
             heard: [None; 2],
+            opens_at: None,
             outstanding: VecDeque::new(),
             held: VecDeque::new(),
             exchanges_syns: protocol.syn_exchange,
@@ -576,10 +558,18 @@ impl Speaker {
         self.ways[1].open(back, context);
     }
 
-    /// Takes a packet that has arrived, once it is no longer held.
+    /// Takes a packet that has arrived, once it is no longer held. A SYN opens nothing for the server:
+    /// it waits for the third segment of the handshake, which is not sent here, so it comes when it
+    /// would.
     fn take(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let end = self.end_of(arrival);
-        self.heard[end as usize].get_or_insert(context.now());
+        let is_syn = matches!(&arrival.content, Content::Segment(segment) if segment.is_syn());
+        if end == End::Client || !is_syn {
+            self.heard[end as usize].get_or_insert(context.now());
+        }
+        if end == End::Client && is_syn {
+            self.opens_at = Some(context.now() + self.round_trip);
+        }
         self.ways[self.way_of(arrival)].arrive(arrival, context);
         let [client, server] = &mut self.ways;
         server.learn_handshake(client, context.now());
@@ -761,6 +751,7 @@ impl Speaker {
         }
         let mut alarm = self.until;
         alarm = earlier(alarm, self.held.front().map(|(due, _)| *due));
+        alarm = earlier(alarm, self.opens_at);
         for thread in &self.threads {
             alarm = earlier(alarm, thread.due);
         }
@@ -810,6 +801,10 @@ impl Agent for Speaker {
             self.held.pop_front();
             self.take(&arrival, context);
         }
+        if self.opens_at.is_some_and(|at| at <= now) {
+            self.opens_at = None;
+            self.heard[End::Server as usize].get_or_insert(now);
+        }
         for way in &mut self.ways {
             way.wake(context);
         }
@@ -823,6 +818,12 @@ impl Agent for Speaker {
             let due = context.now() + self.round_trip;
             self.held.push_back((due, *arrival));
         }
+        self.settle(context);
+    }
+
+    fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        let is_back = self.flows.is_some_and(|[_, back]| departure.flow == back);
+        self.ways[usize::from(is_back)].depart(departure, context);
         self.settle(context);
     }
 
@@ -901,8 +902,8 @@ mod tests {
         ])]);
         assert_eq!(
             millis(&log),
-            [(40, 40, true), (340, 340, true), (440, 480, true)],
-            "the SYN is at the server after 40 ms"
+            [(80, 80, true), (380, 380, true), (480, 520, true)],
+            "the SYN is at the server after 40 ms, and the answer to its SYN-ACK after 80"
         );
     }
 
@@ -961,7 +962,7 @@ mod tests {
         let log = run(vec![concurrent]);
         let mut starts: Vec<_> = millis(&log).iter().map(|(start, ..)| *start).collect();
         starts.sort_unstable();
-        assert_eq!(starts, [40, 50, 60, 90]);
+        assert_eq!(starts, [40, 50, 60, 130]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use roundelay::{FlowId, Instant};
 use roundelay_tcp::Config;
 
-use crate::agent::{Arrival, Context};
+use crate::agent::{Arrival, Context, Departure};
 use crate::flows::FlowSpec;
 use crate::sources::SourceError;
 use crate::sources::connection::{Connection, Effort, earlier};
@@ -88,6 +88,15 @@ impl Exchange {
         if before < self.asked && self.requests.delivered() == self.asked {
             self.responses.supply(self.wanted);
             self.responses.wake(context);
+        }
+    }
+
+    /// Data has left the queue of its host.
+    pub(super) fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        if self.flows.is_some_and(|[_, back]| departure.flow == back) {
+            self.responses.depart(departure, context);
+        } else {
+            self.requests.depart(departure, context);
         }
     }
 

@@ -9,7 +9,6 @@
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant, Rate};
 use roundelay_files::{InWords, some_whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
@@ -20,6 +19,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times \
     with a shape, else\nexponential.";
 pub(super) const EXAMPLES: [&str; 2] = [
@@ -28,7 +28,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Rate while on, headers included.
@@ -48,7 +49,10 @@ pub struct Config {
     pub shape: Option<f64>,
     /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
-    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = 1, max = 1_000_000_000_000u64))
+    )]
     pub packets: Option<u64>,
 }
 

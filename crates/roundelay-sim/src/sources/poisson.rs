@@ -7,7 +7,6 @@
 use rand_pcg::Pcg64Mcg;
 use roundelay::Rate;
 use roundelay_files::{InWords, some_whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
@@ -95,6 +94,7 @@ fn weights(lengths: &[(u32, u32)]) -> u64 {
     lengths.iter().map(|(_, weight)| u64::from(*weight)).sum()
 }
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "Packets with exponential gaps.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "rate = '300kbit'\nlengths = 'exponential'",
@@ -102,9 +102,10 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Lengths of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Lengths")]
+#[cfg_attr(feature = "schema", schemars(rename = "Lengths"))]
 pub enum Shape {
     /// One length.
     #[default]
@@ -114,7 +115,8 @@ pub enum Shape {
 }
 
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Mean rate, headers included.
@@ -131,7 +133,10 @@ pub struct Config {
     pub mix: Vec<(u32, u32)>,
     /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
-    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = 1, max = 1_000_000_000_000u64))
+    )]
     pub packets: Option<u64>,
 }
 

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use roundelay::{Duration, Fault};
-use roundelay_files::{Maybe, custom};
+use roundelay_files::{Maybe, custom, some_whole};
 use roundelay_tcp as tcp;
-use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -17,7 +16,8 @@ const RFC_TIMESTAMPS: (u32, u32) = (12, 12);
 const NS2_TIMESTAMPS: (u32, u32) = (10, 0);
 
 /// A named set of settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// The RFCs' requirements for a host today: SACK, CUBIC, an initial window of ten segments.
@@ -36,7 +36,8 @@ pub enum Preset {
 }
 
 /// Detection and repair of losses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
     /// Fast retransmit, then slow start.
@@ -50,7 +51,8 @@ pub enum Flavour {
 }
 
 /// Growth and reduction of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
     /// RFC 5681.
@@ -61,10 +63,13 @@ pub enum Control {
     Bbr,
     /// draft-ietf-ccwg-bbr: version 3.
     Bbr3,
+    /// RFC 6817.
+    Ledbat,
 }
 
 /// When the first slow start ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SlowStart {
     /// With a loss or a mark: RFC 5681.
     #[serde(rename = "until_loss")]
@@ -82,7 +87,8 @@ pub enum SlowStart {
 }
 
 /// Whether new data goes out in bursts, and who cuts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Offload {
     /// Segments go out one by one.
@@ -95,7 +101,8 @@ pub enum Offload {
 }
 
 /// TCP settings of both ends of a connection.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Protocol {
     /// The preset.
@@ -104,6 +111,13 @@ pub struct Protocol {
     pub flavour: Option<Flavour>,
     /// Window growth.
     pub control: Option<Control>,
+    /// The delay that LEDBAT adds to the path: 1 ms to 100 ms.
+    #[serde(with = "Maybe::<Duration>")]
+    pub ledbat_target: Option<Duration>,
+    /// How fast LEDBAT follows its target: 1 to 10.
+    #[serde(deserialize_with = "some_whole::<_, _, 1, 10>")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 10)))]
+    pub ledbat_gain: Option<u32>,
     /// Maximum data in a segment: 1 to 65,535 bytes.
     #[serde(with = "Maybe::<u32>")]
     pub segment_len: Option<u32>,
@@ -150,6 +164,9 @@ pub struct Protocol {
     /// Whether new data goes out in bursts of about a millisecond, as with segmentation offload, and
     /// whether these are cut before the queues; with `flavour = "sack"`.
     pub offload: Option<Offload>,
+    /// Whether a sender waits while the queue of its own host holds two bursts of its data, as
+    /// Linux's do (TCP small queues).
+    pub small_queue: Option<bool>,
     /// When the first slow start ends, if not at a threshold.
     pub slow_start: Option<SlowStart>,
     /// CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312),
@@ -160,6 +177,8 @@ pub struct Protocol {
     /// CUBIC: whether the window grows by at least a twentieth each round trip before the first
     /// loss, as in Linux.
     pub least_growth: Option<bool>,
+    /// Whether a loss leaves a window of whole segments, as in Linux.
+    pub whole_segments: Option<bool>,
     /// Whether the window shrinks with what arrives during a repair, with `flavour = "sack"` (RFC
     /// 9937).
     pub proportional_reduction: Option<bool>,
@@ -239,9 +258,12 @@ impl Protocol {
             Control::Cubic => tcp::Control::Cubic,
             Control::Bbr => tcp::Control::Bbr,
             Control::Bbr3 => tcp::Control::Bbr3,
+            Control::Ledbat => tcp::Control::Ledbat,
         });
         config.flavour = flavour.unwrap_or(config.flavour);
         config.control = control.unwrap_or(config.control);
+        config.ledbat_target = self.ledbat_target.unwrap_or(config.ledbat_target);
+        config.ledbat_gain = self.ledbat_gain.unwrap_or(config.ledbat_gain);
         config.segment_len = self.segment_len.unwrap_or(config.segment_len);
         config.initial_window = self.initial_window.unwrap_or(config.initial_window);
         config.receive_window = self.receive_window.unwrap_or(config.receive_window);
@@ -254,6 +276,9 @@ impl Protocol {
         config.initial_timeout = self.initial_timeout.unwrap_or(initial);
         if let Some(wait) = self.delayed_acknowledgement {
             config.delayed_acknowledgement = (wait != Duration::ZERO).then_some(wait);
+        } else if config.control == tcp::Control::Ledbat {
+            // Its receiver tells of each packet's delay (RFC 6817, section 2.4.1).
+            config.delayed_acknowledgement = None;
         }
         let (of_data, of_bare) = match self.preset {
             Preset::Rfc | Preset::Linux => RFC_TIMESTAMPS,
@@ -290,6 +315,7 @@ impl Protocol {
             // BBR's send quantum, which Linux is seen to send: two segments at once and more.
             config.offload = tcp::Offload::Split;
         }
+        config.small_queue = self.small_queue.unwrap_or(config.small_queue);
         if let Some(slow_start) = self.slow_start {
             config.slow_start = match slow_start {
                 SlowStart::UntilLoss => tcp::SlowStart::UntilLoss,
@@ -311,6 +337,7 @@ impl Protocol {
             .unwrap_or(config.constant_friendliness);
         config.unpaced_start = self.unpaced_start.unwrap_or(config.unpaced_start);
         config.least_growth = self.least_growth.unwrap_or(config.least_growth);
+        config.whole_segments = self.whole_segments.unwrap_or(config.whole_segments);
         config.proportional_reduction = self
             .proportional_reduction
             .unwrap_or(config.proportional_reduction);
@@ -545,6 +572,8 @@ mod tests {
         match key {
             "flavour" => word(&config.flavour),
             "control" => word(&config.control),
+            "ledbat_target" => config.ledbat_target.to_string(),
+            "ledbat_gain" => config.ledbat_gain.to_string(),
             "segment_len" => config.segment_len.to_string(),
             "initial_window" => config.initial_window.to_string(),
             "receive_window" => config.receive_window.to_string(),
@@ -563,6 +592,7 @@ mod tests {
             "ecn" => config.ecn.to_string(),
             "pacing" => config.pacing.to_string(),
             "offload" => word(&config.offload),
+            "small_queue" => config.small_queue.to_string(),
             "slow_start" => match config.slow_start {
                 tcp::SlowStart::UntilLoss => "until_loss".to_owned(),
                 tcp::SlowStart::ByBytes => "by_bytes".to_owned(),
@@ -572,6 +602,7 @@ mod tests {
             "constant_friendliness" => config.constant_friendliness.to_string(),
             "unpaced_start" => config.unpaced_start.to_string(),
             "least_growth" => config.least_growth.to_string(),
+            "whole_segments" => config.whole_segments.to_string(),
             "proportional_reduction" => config.proportional_reduction.to_string(),
             "timeout_above_round_trip" => config.timeout_above_round_trip.to_string(),
             "rack" => config.rack.to_string(),
@@ -597,8 +628,8 @@ mod tests {
             .take_while(|line| line.starts_with('|'))
             .map(|line| line.split('|').map(str::trim).collect())
             .collect();
-        let schema = serde_json::to_value(schemars::schema_for!(Protocol)).unwrap();
-        let mut keys: Vec<_> = schema["properties"]
+        let schema: serde_json::Value = serde_json::from_str(crate::scenario::SCHEMA).unwrap();
+        let mut keys: Vec<_> = schema["$defs"]["Protocol"]["properties"]
             .as_object()
             .unwrap()
             .keys()

@@ -3,7 +3,6 @@
 //! of.
 
 use roundelay::Instant;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::Agent;
@@ -12,6 +11,7 @@ use crate::sources::source::{Conditions, Ending, Facts, FileFault, Listed, Readi
 use crate::sources::trace::{Entry, Trace, packets};
 use crate::sources::{SourceError, Terms, WrittenFields};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "Flows of packets at listed times, written in the scenario.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "flows = [\"0 1000\\n0.01 500 0.001\", \"0.2 300\"]",
@@ -19,7 +19,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Flows of packets.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The flows, each a list of packets: a line for each packet, in the order of time, as in the

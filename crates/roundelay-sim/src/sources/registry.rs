@@ -6,12 +6,16 @@ macro_rules! sources {
         $(pub mod $module;)*
 
         /// A kind of source with its parameters.
-        #[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
-        #[serde(tag = "kind", rename_all = "snake_case")]
+        #[derive(Debug, Clone, PartialEq)]
+        #[cfg_attr(
+            feature = "schema",
+            derive(schemars::JsonSchema),
+            schemars(tag = "kind", rename_all = "snake_case")
+        )]
         pub enum SourceSpec {
             $(
                 #[doc = concat!("Source `", stringify!($module), "`.")]
-                #[schemars(description = $module::SENDS)]
+                #[cfg_attr(feature = "schema", schemars(description = $module::SENDS))]
                 $kind($module::Config),
             )*
         }

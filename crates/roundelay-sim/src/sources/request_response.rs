@@ -10,10 +10,9 @@
 use roundelay::{Bytes, Duration, FlowId, Instant};
 use roundelay_files::InWords;
 use roundelay_tcp as protocol;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context};
+use crate::agent::{Agent, Arrival, Context, Departure};
 use crate::sources::connection::{Alarm, earlier};
 use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
@@ -24,6 +23,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "Requests and responses over TCP, with pauses between.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "request = 500\nresponse = '4kb'\nthink = '100ms'",
@@ -31,7 +31,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Parameters of the source; its hosts are client and server.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of a request: 1 to 2^40.
@@ -192,6 +193,11 @@ impl Agent for RequestResponse {
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         self.exchange.arrive(arrival, context);
+        self.settle(context);
+    }
+
+    fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        self.exchange.depart(departure, context);
         self.settle(context);
     }
 

@@ -6,10 +6,9 @@
 use roundelay::{Bytes, Instant};
 use roundelay_files::Maybe;
 use roundelay_tcp as protocol;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context};
+use crate::agent::{Agent, Arrival, Context, Departure};
 use crate::flows::FlowSpec;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
@@ -18,11 +17,13 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "A flow over TCP, with a size or without end.";
 pub(super) const EXAMPLES: [&str; 2] = ["size = '4kb'", "size = '10kb'\nstart = '1s'"];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of data: 1 to 2^40. Left out: without end.
@@ -163,6 +164,11 @@ impl Agent for Tcp {
     #[inline]
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         self.connection.arrive(arrival, context);
+        self.settle(context);
+    }
+
+    fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        self.connection.depart(departure, context);
         self.settle(context);
     }
 

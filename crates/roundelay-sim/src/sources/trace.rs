@@ -4,10 +4,9 @@
 //! order.
 
 use roundelay::{Duration, Fault, FlowId, Instant, Slack};
-use roundelay_files::{InWords, Maybe};
+use roundelay_files::Maybe;
 use roundelay_trace::DirectionChoice;
 use roundelay_trace::arguments::Mtu;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context, Outgoing};
@@ -20,6 +19,7 @@ use crate::sources::source::{Conditions, Ending, Facts, FileFault, Listed, Readi
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, LONGEST_PACKET, SourceError, Terms, WrittenFields, draw};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "A list of packets from a file.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "file = 'packets.txt'",
@@ -27,7 +27,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// A list of packets, or a capture.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Path, relative to the scenario's folder. A list: a line for each packet, in the order of
@@ -39,12 +40,18 @@ pub struct Config {
     pub flow_by: FlowBy,
     /// Direction of a capture's packets. Left out: auto, the direction with the larger load.
     #[serde(default, deserialize_with = "Maybe::deserialize")]
-    #[schemars(with = "Option<InWords<DirectionChoice>>")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<roundelay_files::InWords<DirectionChoice>>")
+    )]
     pub direction: Option<DirectionChoice>,
     /// Bytes of the longest IP packet of a capture. Longer ones, as offloading makes them, are split
     /// as on the wire. Left out: 1500.
     #[serde(default, deserialize_with = "Maybe::deserialize")]
-    #[schemars(with = "Option<InWords<Mtu>>")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<roundelay_files::InWords<Mtu>>")
+    )]
     pub mtu: Option<Mtu>,
     /// The packets of the file.
     #[serde(skip)]

@@ -7,10 +7,9 @@
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_files::InWords;
 use roundelay_tcp as protocol;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context};
+use crate::agent::{Agent, Arrival, Context, Departure};
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
@@ -18,6 +17,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "Video over TCP: a segment at even intervals.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "segment = '8kb'\ninterval = '300ms'",
@@ -25,7 +25,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// Parameters of the source; its hosts are server and viewer.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of a segment: 1 to 2^40.
@@ -168,6 +169,11 @@ impl Agent for Video {
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         self.connection.arrive(arrival, context);
+        self.settle(context);
+    }
+
+    fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        self.connection.depart(departure, context);
         self.settle(context);
     }
 

@@ -6,7 +6,6 @@
 
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, some_whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::Agent;
@@ -26,11 +25,13 @@ pub const FRAME: Duration = Duration::from_millis(20);
 /// A packet is due this long after it is sent.
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "Speech: fifty packets a second in talkspurts.";
 pub(super) const EXAMPLES: [&str; 2] = ["", "packet_len = 100"];
 
 /// Parameters of the source. Without urgency, packets carry the deadline above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of a packet: 1 to 65,535. 200: G.711 with headers.
@@ -38,7 +39,10 @@ pub struct Config {
     pub packet_len: u32,
     /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
-    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = 1, max = 1_000_000_000_000u64))
+    )]
     pub packets: Option<u64>,
 }
 

@@ -10,10 +10,9 @@
 
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context};
+use crate::agent::{Agent, Arrival, Context, Departure};
 use crate::sources::connection::{Alarm, Effort, earlier};
 use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
@@ -24,6 +23,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel \
     connections, with pauses between.";
 pub(super) const EXAMPLES: [&str; 2] = [
@@ -38,7 +38,8 @@ const MOST_OBJECTS: u64 = 10_000;
 const MOST_CONNECTIONS: u64 = 256;
 
 /// Parameters of the source; its hosts are client and server.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of the document: 1 to 2^40.
@@ -49,14 +50,14 @@ pub struct Config {
     pub object: Bytes,
     /// Objects of a page: 0 to 10,000.
     #[serde(deserialize_with = "whole::<_, _, 0, MOST_OBJECTS>")]
-    #[schemars(range(min = 0, max = 10_000))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 10_000)))]
     pub objects: u32,
     /// Parallel connections: 1 to 256. Browsers have 6 to a host.
     #[serde(
         default = "connections",
         deserialize_with = "whole::<_, _, 1, MOST_CONNECTIONS>"
     )]
-    #[schemars(range(min = 1, max = 256))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 256)))]
     pub connections: u32,
     /// Bytes of a request: 1 to 2^40.
     #[serde(default = "request", with = "InWords::<Bytes>")]
@@ -295,6 +296,16 @@ impl Agent for WebPage {
                 self.lanes[number].arrive(arrival, context);
                 self.settle(number, context);
                 return;
+            }
+        }
+    }
+
+    fn depart(&mut self, departure: &Departure, context: &mut Context<'_>) {
+        for number in 0..self.lanes.len() {
+            let flows = self.lanes[number].flows;
+            if flows.is_some_and(|flows| flows.contains(&departure.flow)) {
+                self.lanes[number].depart(departure, context);
+                return self.settle(number, context);
             }
         }
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use roundelay::{Duration, Fault, Instant};
 use roundelay_files::InWords;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
@@ -22,6 +21,7 @@ use crate::sources::source::{
 use crate::sources::source_flow::Terms;
 use crate::sources::{Check, LARGEST_FLOW, SourceError, draw};
 
+#[cfg(feature = "schema")]
 pub(super) const SENDS: &str = "A list of flows from a file; `to` is left out.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "file = 'flows.txt'\ntransport = 'burst'",
@@ -29,7 +29,8 @@ pub(super) const EXAMPLES: [&str; 2] = [
 ];
 
 /// A list of flows.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Path, relative to the scenario's folder. A line for each flow, in the UPS authors' format:

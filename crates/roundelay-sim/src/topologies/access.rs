@@ -14,19 +14,20 @@
 use roundelay::{Duration, LinkLayer, QueueSpec, Rate, Seed};
 use roundelay_files::InWords;
 use roundelay_trace::{LinkModel, LinkTrace};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::ids::NodeId;
 use crate::network::LinkClass;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str =
     "A home behind a line with deep queues: `server`, `isp`, `modem`, `router`, `home`.";
 pub(super) const SOURCE: &str = "";
 
 /// What kind of line there is between provider and modem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
     /// Fibre: Ethernet with its preamble and gaps.
@@ -91,7 +92,8 @@ impl Line {
 }
 
 /// Parameters of an access.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Access {
     /// Rate of the line towards the home.

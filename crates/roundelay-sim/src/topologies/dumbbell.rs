@@ -6,19 +6,20 @@
 
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str =
     "Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.";
 pub(super) const SOURCE: &str = "MQFQ, section V";
 
 /// Parameters of the dumbbell. Defaults are from the MQFQ paper (section V: 5 Mbit/s, a round trip
 /// of 60 ms).
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Dumbbell {
     /// Number of senders, and of receivers: 1 or more.

@@ -9,17 +9,18 @@
 
 use roundelay::{Duration, Fault, Rate};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str = "Switches with k ports: `host0`, ... from pod to pod.";
 pub(super) const SOURCE: &str = "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008";
 
 /// Parameters of the fat-tree.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of a switch: even, 2 to 64.

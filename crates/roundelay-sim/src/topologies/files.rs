@@ -19,7 +19,6 @@ use std::str::FromStr;
 
 use roundelay::{Duration, Fault, Rate};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
@@ -28,7 +27,8 @@ use crate::network::LinkClass;
 use coordinates::Coordinates;
 
 /// Format of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// A line for each link: `node node [rate] [delay] [cost]`.
@@ -145,7 +145,8 @@ impl Text<'_> {
 }
 
 /// Defaults for data missing in a file.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct FromFile {
     /// Rate of links without a rate.

@@ -13,13 +13,13 @@
 
 use roundelay::{Duration, Rate};
 use roundelay_files::whole;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::ids::NodeId;
 use crate::network::{LinkClass, LinkConfig, Network};
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` to `host99`.";
 pub(super) const SOURCE: &str = "UPS, section 2.3";
 
@@ -44,7 +44,8 @@ const CORE: [(u32, u32); 16] = [
 ];
 
 /// Rates of access links, as varied in the paper's experiments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Variant {
     /// I2:1Gbps-10Gbps, the default: 1 Gbit/s from edge to core, 10 Gbit/s from host to edge.
     #[default]
@@ -88,7 +89,8 @@ impl Variant {
 }
 
 /// Parameters of the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Internet2 {
     /// Rates of access links.

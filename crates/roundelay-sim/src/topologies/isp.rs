@@ -25,7 +25,6 @@ use std::collections::BTreeSet;
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Billionths, Duration, Fault, Purpose, Rate, Seed};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, TopologyError, Wire, mbit, within};
@@ -35,6 +34,7 @@ use crate::random::generator;
 use crate::routing::Routes;
 use crate::sources::draw;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str =
     "A random network like a provider's: `host0`, ... from router to router.";
 pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
@@ -48,24 +48,25 @@ const MOST_HOSTS: u64 = 150_000;
 const MOST_DRAWS: u32 = 1_000;
 
 /// Parameters of the network.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Isp {
     /// Core routers: 3 to 1,000.
     #[serde(deserialize_with = "whole::<_, _, 3, 1_000>")]
-    #[schemars(range(min = 3, max = 1_000))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 3, max = 1_000)))]
     pub routers: u32,
     /// Links between core routers: from `routers` - 1, a tree, to one for each pair, and at most
     /// 150,000.
     #[serde(deserialize_with = "whole::<_, _, 2, MOST_LINKS>")]
-    #[schemars(range(min = 2, max = 150_000))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 150_000)))]
     pub links: u32,
     /// Seed of all draws.
     #[serde(deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     pub graph_seed: u64,
     /// Hosts, dealt out to the routers in turn: 2 to 150,000.
     #[serde(deserialize_with = "whole::<_, _, 2, MOST_HOSTS>")]
-    #[schemars(range(min = 2, max = 150_000))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 150_000)))]
     pub hosts: u32,
     /// Rate of links from edge routers to core routers.
     #[serde(with = "InWords::<Rate>")]

@@ -7,12 +7,12 @@
 
 use roundelay::{Duration, Fault, Rate};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str =
     "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";
 pub(super) const SOURCE: &str = "pFabric, SIGCOMM 2013";
@@ -22,7 +22,8 @@ pub(super) const SOURCE: &str = "pFabric, SIGCOMM 2013";
 const MOST_PAIRS: u64 = 1_000_000;
 
 /// Parameters of the network.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LeafSpine {
     /// Racks: 1 or more.

@@ -8,12 +8,13 @@ pub mod files;
 #[macro_use]
 mod registry;
 
-use roundelay::Purpose;
-use roundelay::Seed;
-use roundelay::{Duration, Fault, QueueSpec, Rate};
+use std::sync::Arc;
+
+use roundelay::{Duration, Fault, Purpose, QueueSpec, Rate, Seed};
+use rustc_hash::FxHashMap;
 
 use crate::ids::{LinkId, NodeId};
-use crate::network::{LinkClass, LinkConfig, Network, NetworkError};
+use crate::network::{LinkClass, LinkConfig, LinkSettings, Network, NetworkError};
 use crate::random::generator;
 use crate::sources::draw;
 
@@ -204,7 +205,7 @@ pub(crate) fn too_many_nodes(nodes: u64) -> Fault {
 }
 
 /// A link's rate and delay, the same both ways.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Wire {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
@@ -214,6 +215,8 @@ pub(crate) struct Wire {
 pub(crate) struct Builder<'a> {
     pub(crate) topology: Topology,
     queues: &'a Queues,
+    /// Links that are alike share their settings.
+    settings: FxHashMap<(Wire, LinkClass), Arc<LinkSettings>>,
 }
 
 impl<'a> Builder<'a> {
@@ -221,6 +224,7 @@ impl<'a> Builder<'a> {
         Self {
             topology: Topology::default(),
             queues,
+            settings: FxHashMap::default(),
         }
     }
 
@@ -269,17 +273,15 @@ impl<'a> Builder<'a> {
         wire: Wire,
         class: LinkClass,
     ) -> LinkId {
-        let mut link = LinkConfig::new(
-            from,
-            to,
-            wire.rate,
-            wire.delay,
-            self.queues.of(class).clone(),
-        );
-        link.class = class;
+        let settings = self.settings.entry((wire, class)).or_insert_with(|| {
+            Arc::new(LinkSettings {
+                class,
+                ..LinkSettings::new(wire.rate, wire.delay, self.queues.of(class).clone())
+            })
+        });
         self.topology
             .network
-            .add_link(link)
+            .add_link(LinkConfig::sharing(from, to, settings.clone()))
             .expect("a topology's links join its nodes")
     }
 

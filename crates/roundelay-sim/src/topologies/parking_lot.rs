@@ -6,18 +6,19 @@
 
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, whole};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str =
     "A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.";
 pub(super) const SOURCE: &str = "";
 
 /// Parameters of the chain.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ParkingLot {
     /// Links between routers: 1 or more.

@@ -7,17 +7,18 @@
 //! routers the best-effort pairs S3-K3 and S4-K4 are, so `best_effort` selects them.
 
 use roundelay::Duration;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::LinkClass;
 
+#[cfg(feature = "schema")]
 pub(super) const NODES: &str = "Figure 8 of the QFQ paper: `S0` to `S4`, `K0` to `K4`.";
 pub(super) const SOURCE: &str = "QFQ, Figure 8";
 
 /// Routes of the best-effort flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BestEffort {
     /// One from R0 to R1, one from R1 to R2: each link has one of them. Delays are closest to the
@@ -29,7 +30,8 @@ pub enum BestEffort {
 }
 
 /// The parameter of the network.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct QfqFigure8 {
     /// Routes of the best-effort flows.

@@ -7,12 +7,16 @@ macro_rules! topologies {
         $(pub use $module::$topology;)*
 
         /// Values of `template`: a topology with its parameters.
-        #[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
-        #[serde(tag = "template", rename_all = "snake_case")]
+        #[derive(Debug, Clone, PartialEq)]
+        #[cfg_attr(
+            feature = "schema",
+            derive(schemars::JsonSchema),
+            schemars(tag = "template", rename_all = "snake_case")
+        )]
         pub enum Template {
             $(
                 #[doc = concat!("Topology `", stringify!($module), "`.")]
-                #[schemars(description = $module::NODES)]
+                #[cfg_attr(feature = "schema", schemars(description = $module::NODES))]
                 $topology($topology),
             )*
         }

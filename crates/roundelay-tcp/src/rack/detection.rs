@@ -125,9 +125,9 @@ impl Sender {
     /// The reordering timer expires. Nothing arrives now, so a window that shrinks with what
     /// arrives lets nothing but the first retransmission go.
     pub(crate) fn on_reordering_timer(&mut self, now: Instant) {
-        let was_repair = self.mode.is_repair();
+        let was_recovery = self.mode == Mode::Recovery;
         self.judge_by_time(now);
-        if !was_repair && self.mode == Mode::Recovery {
+        if !was_recovery && self.mode == Mode::Recovery {
             self.reduce_in_proportion(0, false);
         }
     }

@@ -136,7 +136,7 @@ fn built_in_laws_are_the_same_through_the_trait() {
             ..random_config(&mut random)
         };
         let boxed = match config.control {
-            Control::Bbr | Control::Bbr3 => {
+            Control::Bbr | Control::Bbr3 | Control::Ledbat => {
                 unreachable!("random configurations have a law of the trait")
             }
             Control::Reno => CustomControl::new("reno", |_| Reno::default()),

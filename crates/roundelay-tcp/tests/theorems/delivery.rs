@@ -4,7 +4,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
-use roundelay_tcp::{Config, Control, Flavour, Offload, PartialTimer, Segment, Sender, SlowStart};
+use roundelay_tcp::{
+    Config, Control, Flavour, IdleRestart, Offload, PartialTimer, Segment, Sender, SlowStart,
+};
 
 use super::link::{Fate, Link, World};
 
@@ -44,7 +46,11 @@ pub(super) fn random_config(random: &mut Pcg64Mcg) -> Config {
         ecn: coin(),
         pacing: coin(),
         syn_exchange: coin(),
-        idle_restart: coin(),
+        idle_restart: if coin() {
+            IdleRestart::ByHalves
+        } else {
+            IdleRestart::AtOnce
+        },
         window_validation: coin(),
         fast_convergence: coin(),
         partial_deflation: coin(),
@@ -95,6 +101,7 @@ fn run_one(seed: u64, control: Option<Control>) {
     ][seed as usize % 4];
     config.constant_friendliness = seed % 5 < 2;
     config.least_growth = seed % 5 > 2;
+    config.whole_segments = seed % 3 > 1;
     config.quick_acknowledgements = seed % 7 < 3;
     config.proportional_reduction = seed % 3 == 1;
     config.timeout_above_round_trip = seed % 4 == 1;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
-use roundelay_tcp::{Config, Control, Flavour, Segment, Sender};
+use roundelay_tcp::{Block, Config, Control, Flags, Flavour, Segment, Sender, SlowStart, State};
 
 use super::link::{Fate, Link, World};
 
@@ -291,12 +291,25 @@ fn a_probe_waits_for_a_delayed_acknowledgement() {
     let first_repair = |delay: Option<Duration>| {
         let config = Config {
             delayed_acknowledgement: delay,
+            min_timeout: millis(400),
+            timeout_above_round_trip: false,
             ..rack()
         };
         sent(&world(config, 1, losing(&[0])))[1].0
     };
     let delayed = first_repair(Some(millis(40)));
     assert_eq!(delayed, first_repair(None) + millis(40));
+}
+
+/// In Linux a probe of a single segment waits for as long as a timeout does, in whose place it comes.
+#[test]
+fn a_probe_of_a_single_segment_is_no_sooner_than_linux_s_timeout() {
+    let found = world(rack(), 1, losing(&[0]));
+    // A round trip of 100 ms, of which the SYN lacks 948 of 1000 bytes.
+    let round_trip = millis(100) - Duration::from_micros(948);
+    assert_eq!(sent(&found)[1].0, round_trip + millis(200));
+    let statistics = found.sender.statistics();
+    assert_eq!((statistics.probes, statistics.timeouts), (1, 0));
 }
 
 /// Section 7.4.2: a loss that the probe repairs halves the window, once the acknowledgement of later
@@ -312,6 +325,8 @@ fn a_loss_repaired_by_a_probe_reduces_the_window() {
         };
         let config = Config {
             initial_window: 10,
+            min_timeout: millis(400),
+            timeout_above_round_trip: false,
             ..rack()
         };
         let mut answers = 0;
@@ -452,4 +467,146 @@ fn what_is_lost_in_a_recovery_reduces_the_window_again() {
     assert_eq!(twice, 2, "47 is new in the recovery");
     // Data that has arrived behind the gap is no flight: the second half is one of the window.
     assert!(lower <= threshold / 2 + 1000, "{lower} after {threshold}");
+}
+
+/// An acknowledgement of all segments before `number`, and of those from `first` to before `behind`.
+fn told(number: u64, [first, behind]: [u64; 2], echo: Instant) -> Segment {
+    let mut segment = Segment {
+        acknowledgement: 1000 * number,
+        echo,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
+    if behind > first {
+        segment.blocks[0] = Block {
+            offset: (1000 * (first - number)) as u32,
+            len: (1000 * (behind - first)) as u32,
+        };
+    }
+    segment
+}
+
+/// What a sender sends after an acknowledgement, by number.
+fn after(sender: &mut Sender, now: Instant, told: Option<&Segment>) -> Vec<u64> {
+    match told {
+        Some(told) => sender.on_segment(now, told),
+        None => sender.on_timer(now),
+    }
+    let mut sent = Vec::new();
+    while let Some(segment) = sender.poll(now) {
+        sent.push(segment.sequence / 1000);
+    }
+    sent
+}
+
+/// A sender that has seen reordering and repairs after a timeout, with the retransmissions 9 to 16
+/// and 17 on their way, of which only 16 has arrived. Its reordering timer is at the time returned.
+fn repairing_after_a_timeout() -> (Sender, Instant) {
+    let config = Config {
+        syn_exchange: false,
+        tail_loss_probe: false,
+        slow_start: SlowStart::ByBytes,
+        proportional_reduction: true,
+        ..rack()
+    };
+    let mut sender = Sender::new(config, Some(1_000_000)).expect("legal");
+    sender.open(Instant::ZERO);
+    sender.learn_round_trip(Instant::ZERO, millis(100));
+    while sender.poll(Instant::ZERO).is_some() {}
+    let mut now = Instant::ZERO + millis(100);
+    after(&mut sender, now, Some(&told(0, [1, 2], Instant::ZERO)));
+    now += millis(10);
+    after(&mut sender, now, Some(&told(2, [0, 0], Instant::ZERO)));
+    now = sender.timer().expect("a timeout");
+    assert_eq!(after(&mut sender, now, None), [2]);
+    assert_eq!(sender.state(), State::Loss);
+    for (acknowledged, sent) in [(3, 3..5), (5, 5..9), (9, 9..17)] {
+        let echo = now;
+        now += millis(100);
+        let answer = told(acknowledged, [0, 0], echo);
+        let sent: Vec<u64> = sent.collect();
+        assert_eq!(after(&mut sender, now, Some(&answer)), sent);
+    }
+    let sent_at = now;
+    now += millis(100);
+    let answer = told(9, [16, 17], sent_at);
+    assert_eq!(after(&mut sender, now, Some(&answer)), [17]);
+    let timer = sender.timer().expect("a timer");
+    assert_eq!(timer, now + millis(25), "a quarter of the round trip");
+    (sender, timer)
+}
+
+/// The reordering timer finds seven of eight retransmissions lost. As with each fast recovery the
+/// window shrinks with what arrives, so nothing but the first one goes out.
+#[test]
+fn a_recovery_that_a_timer_begins_after_a_timeout_is_no_burst() {
+    let (mut sender, timer) = repairing_after_a_timeout();
+    assert_eq!(after(&mut sender, timer, None), [9]);
+    assert_eq!(sender.state(), State::Recovery);
+    assert_eq!(sender.threshold(), 4000, "half of eight");
+}
+
+/// A timeout in a fast recovery reduces no further, and leaves what was sent lately in flight, with
+/// room for one more.
+#[test]
+fn a_timeout_in_a_recovery_keeps_its_threshold() {
+    let (mut sender, timer) = repairing_after_a_timeout();
+    after(&mut sender, timer, None);
+    // New data arrives each 100 ms, and 9 does not.
+    let mut now = timer;
+    let mut arrived = 17;
+    while sender.state() == State::Recovery {
+        let next = now + millis(50);
+        let deadline = sender.timer().expect("a timer");
+        now = deadline.min(next);
+        if deadline <= next {
+            after(&mut sender, now, None);
+        } else if sender.in_flight() > 0 && arrived < 30 {
+            let answer = told(9, [16, arrived + 1], now);
+            after(&mut sender, now, Some(&answer));
+            arrived += 1;
+        }
+    }
+    assert_eq!(sender.state(), State::Loss);
+    assert_eq!(sender.threshold(), 4000);
+    assert!(
+        sender.window() <= sender.in_flight().max(1000),
+        "{}",
+        sender.window()
+    );
+}
+
+/// The last segment of much data is lost, and the probe of it repairs it. The window of a hundred
+/// segments and more is halved for that, and not the one segment that was in flight.
+#[test]
+fn a_loss_at_the_end_halves_the_window_and_not_its_last_segment() {
+    let config = Config {
+        slow_start: SlowStart::ByBytes,
+        initial_threshold: Some(1000),
+        ..rack()
+    };
+    let mut is_first = true;
+    let judge = move |_, segment: &Segment| {
+        if segment.sequence == 299_000 && std::mem::take(&mut is_first) {
+            Fate::Drop
+        } else {
+            Fate::Deliver
+        }
+    };
+    let link = Link {
+        fate: Box::new(judge),
+        ..Link::default()
+    };
+    let mut world = World::new(config, Some(300_000), link);
+    world.open();
+    assert!(world.run(Instant::MAX));
+    let before = world.sender.window();
+    assert!(before >= 100_000, "{before}");
+    while world.step(world.now + millis(150)) {}
+    world.sender.supply(3000);
+    world.send(None);
+    assert!(world.run(Instant::MAX));
+    assert_eq!(world.sender.statistics().losses_repaired_by_probes, 1);
+    let after = world.sender.threshold();
+    assert!(after >= before * 2 / 5, "{before}, {after}");
 }

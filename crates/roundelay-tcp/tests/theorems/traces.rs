@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use roundelay::{Duration, Instant};
-use roundelay_tcp::{Block, Config, Control, Flags, Flavour, PartialTimer, Segment, Sender, State};
+use roundelay_tcp::{
+    Block, Config, Control, Flags, Flavour, IdleRestart, PartialTimer, Segment, Sender, State,
+};
 
 use super::link::{Fate, Link, World};
 
@@ -34,7 +36,7 @@ fn plain() -> Config {
         timestamps: false,
         delayed_acknowledgement: None,
         syn_exchange: false,
-        idle_restart: false,
+        idle_restart: IdleRestart::Kept,
         window_validation: false,
         burst_avoidance: false,
         ..Config::rfc()
@@ -138,7 +140,7 @@ fn set(trace: &mut Trace, key: &str, value: &str) {
         "timestamps" => trace.config.timestamps = true,
         "ecn" => trace.config.ecn = true,
         "syn" => trace.config.syn_exchange = true,
-        "idle_restart" => trace.config.idle_restart = true,
+        "idle_restart" => trace.config.idle_restart = IdleRestart::AtOnce,
         "window_validation" => trace.config.window_validation = true,
         "burst_avoidance" => trace.config.burst_avoidance = true,
         "no_deflation" => trace.config.partial_deflation = false,

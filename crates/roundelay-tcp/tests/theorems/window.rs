@@ -221,3 +221,39 @@ fn slow_start_after_a_silence_leads_back() {
     assert_eq!(world.sender.window(), 10_000);
     assert_eq!(world.sender.threshold(), before / 4 * 3);
 }
+
+/// RFC 5681 begins anew after any silence of more than a timeout. Linux halves the window for each
+/// timeout that has gone by, which RFC 2861, section 3.2, has too.
+#[test]
+fn a_silence_halves_the_window_of_linux_for_each_timeout() {
+    let window_after = |config: Config, timeouts: f64| {
+        let config = Config {
+            control: Control::Reno,
+            segment_len: 1000,
+            slow_start: SlowStart::ByBytes,
+            ..config
+        };
+        let mut world = World::new(config, Some(400_000), Link::default());
+        world.open();
+        assert!(world.run(Instant::MAX));
+        let before = world.sender.window();
+        assert!((100_000..1_000_000).contains(&before), "{before}");
+        let silence = world.sender.timeout().as_secs_f64() * timeouts;
+        world.now += Duration::from_nanos((silence * 1e9) as u64);
+        world.sender.supply(100_000);
+        world.send(None);
+        let after = world.sender.window();
+        assert_eq!(
+            world.sender.threshold().max(before / 4 * 3),
+            world.sender.threshold()
+        );
+        (before / 1000, after / 1000)
+    };
+    // Less than a timeout has gone by since the last segment was sent.
+    for (timeouts, halvings) in [(0.2, 0), (1.2, 1), (2.2, 2), (3.2, 3)] {
+        let (before, after) = window_after(Config::linux(), timeouts);
+        assert_eq!(after, before >> halvings, "{timeouts} timeouts");
+    }
+    assert_eq!(window_after(Config::linux(), 40.0).1, 10);
+    assert_eq!(window_after(Config::rfc(), 1.5).1, 10);
+}

@@ -7,6 +7,8 @@
 //! acknowledgement that repairs a loss tells of much data at once, which has left since the one
 //! before, so we spread its bytes over that time.
 
+use std::net::IpAddr;
+
 /// Most tenths of a second kept apart: in a longer capture, two count as one, then four.
 const MOST: usize = 1 << 20;
 /// The longest time in which an acknowledged packet may have left, nanoseconds: a repair by a timeout
@@ -21,6 +23,11 @@ const WAIT: u64 = 4_000_000;
 /// The time before an instant in which a link that has a queue is busy.
 const BEFORE: u64 = 200_000_000;
 
+/// The least time to a receiver and back, microseconds, and the receiver.
+type Nearest = (u32, Option<IpAddr>);
+/// Nothing was measured.
+const UNMEASURED: Nearest = (u32::MAX, None);
+
 /// Bytes and competitors over time.
 #[derive(Debug)]
 pub(super) struct Course {
@@ -30,8 +37,8 @@ pub(super) struct Course {
     carried: Vec<u64>,
     /// Bytes of all packets, when they have left the link.
     left: Vec<f64>,
-    /// The least time to any receiver and back, microseconds.
-    least: Vec<u32>,
+    /// The least time to any receiver and back, microseconds, and to which one.
+    least: Vec<Nearest>,
     /// Segments sent again.
     repairs: Vec<u64>,
     /// Changes of the number of messages that compete.
@@ -81,10 +88,12 @@ impl Course {
     }
 
     /// A time to a receiver and back.
-    pub(super) fn measure(&mut self, now: u64, nanos: u64) {
+    pub(super) fn measure(&mut self, now: u64, nanos: u64, receiver: IpAddr) {
         let window = self.window(now);
         let micros = u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
-        self.least[window] = self.least[window].min(micros);
+        if micros < self.least[window].0 {
+            self.least[window] = (micros, Some(receiver));
+        }
     }
 
     /// A segment was sent again.
@@ -111,7 +120,7 @@ impl Course {
             let of_tcp: u64 = self.bytes[begin..end].iter().sum();
             let lost: u64 = self.repairs[begin..end].iter().sum();
             let mut waiting = 0;
-            for least in &self.least[begin..end] {
+            for (least, _) in &self.least[begin..end] {
                 waiting += usize::from(*least < u32::MAX && u64::from(*least) > waits);
             }
             let has_pressure = lost > 0 || waiting * 2 > together;
@@ -123,12 +132,10 @@ impl Course {
         windows as u64 * self.width
     }
 
-    /// The least time to any receiver and back at this time, nanoseconds.
-    pub(super) fn least(&self, now: u64) -> Option<u64> {
-        match self.least.get((now / self.width) as usize) {
-            Some(micros) if *micros < u32::MAX => Some(u64::from(*micros) * 1000),
-            _ => None,
-        }
+    /// The least time to any receiver and back at this time, nanoseconds, and the receiver.
+    pub(super) fn least(&self, now: u64) -> Option<(u64, IpAddr)> {
+        let (micros, receiver) = *self.least.get((now / self.width) as usize)?;
+        receiver.map(|receiver| (u64::from(micros) * 1000, receiver))
     }
 
     /// Bits a second that left the link just before this time.
@@ -163,7 +170,7 @@ impl Course {
             self.bytes.resize(window + 1, 0);
             self.carried.resize(window + 1, 0);
             self.left.resize(window + 1, 0.0);
-            self.least.resize(window + 1, u32::MAX);
+            self.least.resize(window + 1, UNMEASURED);
             self.repairs.resize(window + 1, 0);
         }
         window
@@ -244,10 +251,15 @@ fn most_together(windows: &[f64], together: usize) -> f64 {
 }
 
 /// Two windows as one, with the least of both.
-fn least_of_pairs(windows: &[u32]) -> Vec<u32> {
+fn least_of_pairs(windows: &[Nearest]) -> Vec<Nearest> {
     let mut merged = Vec::with_capacity(windows.len().div_ceil(2));
     for pair in windows.chunks(2) {
-        merged.push(pair.iter().copied().min().unwrap_or(u32::MAX));
+        merged.push(
+            pair.iter()
+                .copied()
+                .min_by_key(|(micros, _)| *micros)
+                .unwrap_or(UNMEASURED),
+        );
     }
     merged
 }
@@ -297,9 +309,12 @@ mod tests {
             "{}",
             course.rate()
         );
-        course.measure(second, 7000);
-        course.measure(second, 9000);
-        assert_eq!((course.least(second), course.least(0)), (Some(7000), None));
+        let [near, far] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
+        course.measure(second, 9000, far);
+        course.measure(second, 7000, near);
+        course.measure(second, 8000, far);
+        assert_eq!(course.least(second), Some((7000, near)));
+        assert_eq!(course.least(0), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use roundelay::{Duration, Ecn};
 use super::control::Votes;
 use super::course::Course;
 use super::limit::{BUSY, Evidence, FIRST_WINDOW, Heard, Limit, Surroundings, has_heard};
+use super::pages::Answer;
 use super::{Close, Connection, End, Heading, Message, WayBack, Ways, Window};
 use crate::headers::TcpSegment;
 
@@ -259,8 +260,20 @@ struct Said {
     packets: u64,
     /// When the first window was sent.
     first_window_at: u64,
+    /// When all of it was acknowledged.
+    came_at: Option<u64>,
     /// Of packets behind the first window.
     evidence: Option<Box<Evidence>>,
+}
+
+/// What remains of a dialogue.
+pub(super) struct Finished {
+    /// The connection, without its congestion control and what it follows.
+    pub(super) connection: Connection,
+    /// What its transfers show of the congestion control.
+    pub(super) votes: Votes,
+    /// When the server's answers had come.
+    pub(super) answers: Vec<Answer>,
 }
 
 /// What an application wrote at once, or data that its sender may have had before.
@@ -483,6 +496,10 @@ impl Dialogue {
             return;
         }
         other.acknowledged = position;
+        let is_all = position == other.next;
+        if let Some(said) = self.said.last_mut().filter(|said| said.by != by && is_all) {
+            said.came_at = Some(now);
+        }
         other.advanced_at = now;
         other.advances += 1;
         other.close_holes(position);
@@ -497,7 +514,8 @@ impl Dialogue {
         }
         if let Some(sample) = sample {
             self.sides[by as usize].sample(sample, now);
-            courses[self.way_of(by.other())].measure(now, sample);
+            let receiver = self.ends[by as usize].ip();
+            courses[self.way_of(by.other())].measure(now, sample, receiver);
             if let Some(evidence) = self.evidence(by.other()) {
                 evidence.count_round_trip(now, sample);
             }
@@ -533,6 +551,9 @@ impl Dialogue {
             if let Some(server) = server {
                 client.sample(now.saturating_sub(server), now);
                 client.has_handshake = true;
+                // The server speaks first with this acknowledgement, and not with the SYN.
+                let to_server = self.sides[1].round_trip_to_capture();
+                self.sides[1].opened_at = Some(now + to_server);
             }
         }
     }
@@ -679,6 +700,7 @@ impl Dialogue {
             ended_at: now,
             packets: 1,
             first_window_at: now,
+            came_at: None,
             evidence: None,
         });
     }
@@ -756,21 +778,22 @@ impl Dialogue {
             let course = &ways.courses[way];
             let has_room = course.load_before(side.least_at) < BUSY * ways.rates[way];
             let nearest = course.least(side.least_at);
-            let is_alike = matches!(nearest, Some(nearest) if nearest * 2 < ways.nearest[way] * 3);
+            let least = ways.nearest[way];
+            let is_alike = matches!(nearest, Some((nearest, _)) if nearest * 2 < least * 3);
             side.least().is_some() && (has_room || is_alike)
         })
     }
 
     /// What the link's queue held data up when the least time to each end was measured: by so much
-    /// the least time to any receiver was longer then than the least of all. Without end if nothing
-    /// was measured then.
+    /// the time to the receiver that was nearest then was longer than the least one to this receiver.
+    /// Without end if nothing was measured then.
     fn waits(&self, ways: &Ways) -> [Duration; 2] {
         End::BOTH.map(|end| {
             let way = self.way_of(end.other());
-            let nearest = ways.nearest[way];
             let then = ways.courses[way].least(self.sides[end as usize].least_at);
-            then.map_or(Duration::MAX, |then| {
-                Duration::from_nanos(then.saturating_sub(nearest))
+            then.map_or(Duration::MAX, |(then, receiver)| {
+                let least = ways.bases.of_host(receiver);
+                Duration::from_nanos(then.saturating_sub(least))
             })
         })
     }
@@ -845,9 +868,8 @@ impl Dialogue {
         true
     }
 
-    /// The connection at the end of the capture, without its congestion control, and what its
-    /// transfers show of that. `bases`: the least round trips to both ends.
-    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], ways: &Ways) -> (Connection, Votes) {
+    /// The connection at the end of the capture. `bases`: the least round trips to both ends.
+    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], ways: &Ways) -> Finished {
         self.end_protocols();
         let least = self.least();
         let mut limits = Vec::with_capacity(self.said.len());
@@ -862,7 +884,7 @@ impl Dialogue {
         let may_be_endless = is_cut && self.may_have_wanted_more(bases, ways);
         let votes = self.votes(&limits, bases, ways);
         let by_unknown_window = self.by_unknown_window(&limits, bases, ways);
-        let own_stack = self.own_stack(&limits, bases, ways);
+        let has_small_queue = self.has_small_queue(&limits, bases, ways);
         let is_turned = self.turn();
         let limited = self.limited(&limits);
         let round_trips = if is_turned {
@@ -875,16 +897,21 @@ impl Dialogue {
         let concurrent = self.overlaps >= 2 && self.overlaps * 10 >= self.said.len() as u64;
         let endless = self.is_endless(last, limits.last().copied());
         let is_held = matches!(limits.last(), Some(limit) if limit.is_network());
-        let window = match (self.limiting_window(&limits), own_stack) {
-            (Window::Limit(bytes), _) => Window::Limit(bytes),
-            (_, Some(bytes)) => Window::Limit(bytes),
-            (window, None) => window,
-        };
-        let messages = self.messages(concurrent, &limits);
+        let window = self.limiting_window(&limits);
+        let (messages, ends) = self.messages(concurrent, &limits);
+        let mut answers = Vec::new();
+        for (said, end) in self.said.iter().zip(ends) {
+            if let Some(came_at) = said
+                .came_at
+                .filter(|_| said.by == End::Server && !concurrent)
+            {
+                answers.push((came_at, end));
+            }
+        }
         let mut writes_if_paced = Vec::new();
         if endless && let Some(limit @ Limit::Paced { .. }) = limits.last_mut() {
             *limit = Limit::Application { is_in_step: true };
-            writes_if_paced = self.messages(concurrent, &limits);
+            (writes_if_paced, _) = self.messages(concurrent, &limits);
             writes_if_paced.drain(..messages.len() - 1);
         }
         let mut writes_if_endless = 0;
@@ -925,8 +952,14 @@ impl Dialogue {
             control: None,
             is_held,
             window,
+            has_small_queue,
+            follows: None,
         };
-        (connection, votes)
+        Finished {
+            connection,
+            votes,
+            answers,
+        }
     }
 
     /// What the receive windows of both ends did: the largest one that was a limit.
@@ -944,9 +977,11 @@ impl Dialogue {
         }
     }
 
-    /// What was said: a message whose application made its sender wait is a list of writes.
-    fn messages(&self, concurrent: bool, limits: &[Limit]) -> Vec<Message> {
+    /// What was said: a message whose application made its sender wait is a list of writes. And the
+    /// index of each one's last write.
+    fn messages(&self, concurrent: bool, limits: &[Limit]) -> (Vec<Message>, Vec<usize>) {
         let mut messages = Vec::new();
+        let mut ends = Vec::new();
         let mut before = None;
         let period = if concurrent { None } else { self.period() };
         let mut asked_at = None;
@@ -982,8 +1017,9 @@ impl Dialogue {
                     every: every.take(),
                 });
             }
+            ends.push(messages.len() - 1);
         }
-        messages
+        (messages, ends)
     }
 
     /// The period of a client's clock, nanoseconds, if its pauses show one: as a player's, which
@@ -1046,19 +1082,18 @@ impl Dialogue {
         votes
     }
 
-    /// What uploads have outstanding at most because their own host stops them.
-    fn own_stack(&self, limits: &[Limit], bases: [u64; 2], ways: &Ways) -> Option<u64> {
-        let mut most = None;
+    /// Whether an upload is limited by the queue of its own host, which stops it.
+    fn has_small_queue(&self, limits: &[Limit], bases: [u64; 2], ways: &Ways) -> bool {
         for (said, limit) in self.said.iter().zip(limits) {
             if self.way_of(said.by) == 1
                 && limit.is_network()
                 && let Some(evidence) = &said.evidence
+                && evidence.has_steady_flight(self.surroundings(said, bases, ways))
             {
-                let around = self.surroundings(said, bases, ways);
-                most = most.max(evidence.steady_flight(said.bytes(), around));
+                return true;
             }
         }
-        most
+        false
     }
 
     /// Bytes of each end in messages whose sender waited for acknowledgements though no queue was

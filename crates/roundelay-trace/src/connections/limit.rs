@@ -495,19 +495,12 @@ impl Evidence {
         self.packets >= TELLING && (waits || self.loses()) && has_some
     }
 
-    /// What a sender without a loss has outstanding, if that does not grow: its own host stops it.
-    /// Linux lets a connection have a few pieces in its host's queue (TCP small queues), so that an
-    /// upload fills no queue there. By Little's law, from the rate, the usual time to the receiver
-    /// and the longest wait.
-    pub(super) fn steady_flight(&self, bytes: u64, around: Surroundings) -> Option<u64> {
+    /// Whether a sender loses nothing though its data waits, and has no more outstanding over time: its
+    /// own host stops it. Linux lets a connection have a few pieces in its host's queue (TCP small
+    /// queues), so that an upload fills no queue there.
+    pub(super) fn has_steady_flight(&self, around: Surroundings) -> bool {
         let is_lossless = self.octaves.iter().all(|(_, again)| *again == 0);
-        if !is_lossless || self.grows() || around.lasted < SHORT {
-            return None;
-        }
-        let to_receiver = u64::from(quantile(&self.rounds, 1, 2)?) * 1000;
-        let to_sender = around.to_sender + self.wait_of_sender(around.to_sender);
-        let rate = bytes as f64 / around.lasted as f64;
-        Some((rate * (to_receiver + to_sender) as f64) as u64)
+        is_lossless && !self.grows() && around.lasted >= SHORT
     }
 
     /// Segments sent again.

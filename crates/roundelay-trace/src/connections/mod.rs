@@ -13,9 +13,10 @@ mod control;
 mod course;
 mod dialogue;
 mod limit;
+mod pages;
 pub mod tmix;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use roundelay::{Duration, Ecn, Rate};
@@ -119,9 +120,19 @@ pub enum Window {
     Unknown,
     /// No message filled one all the time.
     Roomy,
-    /// A message did, without a loss: the largest such window, in bytes. Or an upload had as much
-    /// outstanding all the time and lost nothing, because its own host stopped it.
+    /// A message did, without a loss: the largest such window, in bytes.
     Limit(u64),
+}
+
+/// An answer on another connection for which a connection waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Follows {
+    /// The other connection, by its place in [`Applications::connections`].
+    pub connection: usize,
+    /// The answer's last message there, by its place in [`Connection::messages`].
+    pub message: usize,
+    /// How long after the answer the connection begins.
+    pub after: Duration,
 }
 
 /// A TCP connection.
@@ -147,8 +158,8 @@ pub struct Connection {
     pub round_trips: [Option<Duration>; 2],
     /// Whether the time to the client, and to the server, was measured while no queue was in its way.
     pub is_quiet: [bool; 2],
-    /// What the link's queue held data up by then, as the nearest receiver's round trips tell; without
-    /// end if they do not.
+    /// What the link's queue held data up by then, as the round trips of the receiver that was nearest
+    /// then tell; without end if they do not.
     pub waits: [Duration; 2],
     /// Whether the handshake told it.
     pub has_handshake: [bool; 2],
@@ -188,6 +199,11 @@ pub struct Connection {
     pub is_held: bool,
     /// Whether the ends' receive windows were a limit.
     pub window: Window,
+    /// Whether the queue of an uploading host, and no window, limits what its uploads have
+    /// outstanding, as TCP small queues do.
+    pub has_small_queue: bool,
+    /// The answer that it waits for, as a part of a page does.
+    pub follows: Option<Follows>,
 }
 
 impl Connection {
@@ -536,6 +552,8 @@ struct Ways {
     rates: [f64; 2],
     /// The least time to any receiver and back, nanoseconds.
     nearest: [u64; 2],
+    /// The least time to each host and back.
+    bases: Bases,
 }
 
 /// What a packet has beside its TCP segment.
@@ -743,7 +761,9 @@ impl Reader {
             courses: self.courses,
             rates: applications.captured_rates,
             nearest: nearest(&self.dialogues),
+            bases,
         };
+        let bases = &ways.bases;
         let mut explained = Vec::new();
         for dialogue in &self.dialogues {
             let bases = bases.of_ends(dialogue);
@@ -754,12 +774,16 @@ impl Reader {
         let unexplained = ways.courses[0].unexplained(ways.rates[0], ways.nearest[0], &explained);
         applications.unexplained = Duration::from_nanos(unexplained);
         let mut votes = Vec::with_capacity(self.dialogues.len());
+        let mut answers = Vec::with_capacity(self.dialogues.len());
         for dialogue in self.dialogues {
             let bases = bases.of_ends(&dialogue);
-            let (connection, shown) = dialogue.finish(self.last, bases, &ways);
-            applications.connections.push(connection);
-            votes.push(shown);
+            let finished = dialogue.finish(self.last, bases, &ways);
+            applications.connections.push(finished.connection);
+            votes.push(finished.votes);
+            answers.push(finished.answers);
         }
+        pages::link(&mut applications.connections, &answers);
+        share_queues(&mut applications.connections);
         control::tell(&mut applications.connections, &votes);
         end_together(&mut applications.connections);
         applications
@@ -771,6 +795,7 @@ impl Reader {
 }
 
 /// The least time to each host and back, nanoseconds.
+#[derive(Debug)]
 struct Bases(HashMap<IpAddr, u64>);
 
 impl Bases {
@@ -788,9 +813,11 @@ impl Bases {
     }
 
     fn of_ends(&self, dialogue: &Dialogue) -> [u64; 2] {
-        dialogue
-            .ends()
-            .map(|end| self.0.get(&end.ip()).copied().unwrap_or(0))
+        dialogue.ends().map(|end| self.of_host(end.ip()))
+    }
+
+    fn of_host(&self, host: IpAddr) -> u64 {
+        self.0.get(&host).copied().unwrap_or(0)
     }
 }
 
@@ -829,6 +856,20 @@ fn end_together(connections: &mut [Connection]) {
             connections[*number].endless = true;
             connections[*other].endless = true;
         }
+    }
+}
+
+/// All uploads of a host go through its queue, so what one shows of that holds for all.
+fn share_queues(connections: &mut [Connection]) {
+    let mut hosts = HashSet::new();
+    for connection in connections.iter() {
+        if connection.has_small_queue {
+            hosts.insert(connection.sender().ip());
+        }
+    }
+    for connection in connections {
+        let sends_up = connection.bytes[0] > connection.bytes[1];
+        connection.has_small_queue |= sends_up && hosts.contains(&connection.sender().ip());
     }
 }
 

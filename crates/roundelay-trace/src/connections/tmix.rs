@@ -275,6 +275,8 @@ impl Reader<'_> {
             control: None,
             is_held: false,
             window: Window::Unknown,
+            has_small_queue: false,
+            follows: None,
         });
         Ok(())
     }

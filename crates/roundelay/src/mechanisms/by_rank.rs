@@ -5,6 +5,7 @@ use core::fmt::Debug;
 
 use crate::config::ConfigError;
 use crate::control::{Control, Reads};
+use crate::drops::Refused;
 use crate::limit::Backlog;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
@@ -42,7 +43,7 @@ impl<R: Rank, T> Configured<R> for ByRank<R, T> {
 
 impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     /// Sets the packet's arrival time, on which the rank may depend.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let packet = Packet {
             arrival: now,
             ..packet

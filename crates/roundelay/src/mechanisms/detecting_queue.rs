@@ -5,7 +5,7 @@ use core::fmt::Debug;
 
 use crate::config::ConfigError;
 use crate::control::Control;
-use crate::drops::DropReason;
+use crate::drops::{DropReason, Refused};
 use crate::limit::Backlog;
 use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, UNKNOWN_LINK_RATE};
 use crate::mechanisms::random::Random;
@@ -65,7 +65,7 @@ impl<C: Admission, T> DetectingQueue<C, T> {
 }
 
 impl<C: Admission, T> Scheduler<T> for DetectingQueue<C, T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         // avg, with the queue that this arrival finds.
         let Backlog { packets, bytes } = self.queue.backlog();
         let waiting = if C::IN_BYTES { bytes } else { packets };

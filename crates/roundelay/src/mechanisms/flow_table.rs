@@ -126,15 +126,14 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
 
 /// Packets.
 impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
-    /// Whether a packet can be taken: it has at most `most` bytes, and its flow and handle fit.
+    /// Makes room for a packet, before it is pushed.
+    ///
+    /// # Errors
+    /// It has more than `most` bytes, or its flow or handle does not fit.
     #[inline]
-    pub(crate) fn takes(&mut self, packet: &Packet<T>, most: u32) -> bool {
-        packet.len <= most && packet.flow.fits_a_table() && self.pool.makes_room_for(packet)
-    }
-
-    /// Why [`takes`](Self::takes) is false.
-    pub(crate) fn refusal(&self, packet: &Packet<T>, most: u32) -> Option<Refusal> {
-        Refusal::of_tabled(packet, most).or_else(|| self.pool.refusal(packet))
+    pub(crate) fn make_room_for(&mut self, packet: &Packet<T>, most: u32) -> Result<(), Refusal> {
+        Refusal::check_tabled(packet.flow, packet.len, most)?;
+        self.pool.make_room_for(packet)
     }
 
     #[inline]
@@ -294,18 +293,12 @@ mod tests {
     #[test]
     fn refused_packets_have_reasons() {
         let mut table = table(&[]);
-        for (packet, is_taken) in [
-            (packet(0, 1500), true),
-            (packet(0, 1501), false),
-            (packet(u32::MAX, 1), false),
+        for (packet, has_room) in [
+            (packet(0, 1500), Ok(())),
+            (packet(0, 1501), Err(Refusal::TooLong { most: 1500 })),
+            (packet(u32::MAX, 1), Err(Refusal::FlowNumber)),
         ] {
-            assert_eq!(
-                (
-                    table.takes(&packet, 1500),
-                    table.refusal(&packet, 1500).is_none()
-                ),
-                (is_taken, is_taken)
-            );
+            assert_eq!(table.make_room_for(&packet, 1500), has_room);
         }
     }
 }

@@ -36,7 +36,7 @@ use core::fmt::Debug;
 use crate::config::ConfigError;
 use crate::control::Control;
 use crate::control::Footprint;
-use crate::drops::Refusal;
+use crate::drops::{Refusal, Refused};
 use crate::flow_config::FlowConfig;
 use crate::limit::Backlog;
 use crate::mechanisms::gps_clock::GpsClock;
@@ -258,10 +258,11 @@ fn with_payload<T, U>(packet: Packet<T>, payload: impl FnOnce(T) -> U) -> Packet
 }
 
 impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         if !packet.flow.fits_a_table() || !self.clock.has_room_for(packet.flow.index(), packet.len)
         {
-            return Err(packet);
+            let fits = Refusal::check_tabled(packet.flow, packet.len, FlowConfig::MAX_PACKET_LEN);
+            return Err(packet.refused(fits.err().unwrap_or(Refusal::QueueFull)));
         }
         self.clock.advance(now);
         if self.pool.backlog().is_empty() {
@@ -270,12 +271,6 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         self.know(packet.flow.index());
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let is_full = || !self.clock.has_room_for(packet.flow.index(), packet.len);
-        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN)
-            .or_else(|| is_full().then_some(Refusal::QueueFull))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {

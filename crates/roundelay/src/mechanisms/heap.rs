@@ -143,6 +143,38 @@ impl<K: Key> Heap<K> {
         }
     }
 
+    /// Calls `visit` for positions whose keys are below a limit, in no order. `visit` returns the
+    /// limit for those to come.
+    pub(crate) fn visit_below(&self, limit: K, visit: &mut impl FnMut(usize) -> K) {
+        if !self.keys.is_empty() {
+            self.visit_family(self.winners.len(), 0, limit, visit);
+        }
+    }
+
+    /// The part below a family, `level` levels above the keys. Returns the last limit.
+    fn visit_family(
+        &self,
+        level: usize,
+        family: usize,
+        mut limit: K,
+        visit: &mut impl FnMut(usize) -> K,
+    ) -> K {
+        let keys = match level {
+            0 => &self.keys[family],
+            _ => &self.winners[level - 1][family],
+        };
+        for (position, key) in (family * ARITY..).zip(keys) {
+            if *key >= limit {
+                continue;
+            }
+            limit = match level {
+                0 => visit(position),
+                _ => self.visit_family(level - 1, position, limit, visit),
+            };
+        }
+        limit
+    }
+
     /// Sets a key that is at most the present one.
     #[inline]
     fn lower(&mut self, mut position: usize, key: K) {

@@ -23,7 +23,7 @@
 use alloc::vec::Vec;
 
 use crate::config::saturated;
-use crate::drops::Refusal;
+use crate::drops::{Refusal, Refused};
 use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::mechanisms::round::Round;
@@ -126,16 +126,14 @@ impl<T, P: Storage<T>> Ring<T, P> {
         self.pool.backlog()
     }
 
-    /// Why no queue can take this packet.
-    pub(crate) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.pool.refusal(packet)
-    }
-
     /// Appends a packet to a queue, or returns the packet if the queue does not exist.
     #[inline(always)]
-    pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.pool.makes_room_for(&packet) || number >= self.members.len() {
-            return Err(packet);
+    pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if number >= self.members.len() {
+            return Err(packet.refused(Refusal::FlowNumber));
+        }
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         self.append(number, |pool, queue| pool.push(queue, packet));
         Ok(())

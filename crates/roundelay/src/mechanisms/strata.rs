@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use crate::config::ConfigError;
-use crate::drops::Refusal;
+use crate::drops::{Refusal, Refused};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::Share;
 use crate::mechanisms::lists::{List, Lists};
@@ -333,37 +333,23 @@ impl<T, P: Storage<T>> Strata<T, P> {
 
 /// Packets and times.
 impl<T, P: Storage<T>> Strata<T, P> {
-    /// Why a packet would be refused.
-    pub(crate) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let longest = self
-            .flows
-            .get(packet.flow.index())
-            .filter(|flow| flow.weight > 0)
-            .map(|flow| flow.shorter_than - 1);
-        Refusal::of_tabled(
-            packet,
-            longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len),
-        )
-        .or_else(|| self.pool.refusal(packet))
-    }
-
     /// Enqueues a packet. If the flow was idle, it gets its times and is returned, to be listed.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
+    pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Refused<T>> {
         self.forget_steps_if_idle();
         let number = packet.flow.index();
         let len = packet.len;
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
-                if !self.welcomes(packet.flow, len) {
-                    return Err(packet);
+                if let Err(reason) = self.welcome(packet.flow, len) {
+                    return Err(packet.refused(reason));
                 }
                 &mut self.flows[number]
             }
         };
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
@@ -374,18 +360,22 @@ impl<T, P: Storage<T>> Strata<T, P> {
         Ok(was_idle.then_some(number))
     }
 
-    /// Whether the packet is not too long and belongs to a new flow, which joins now.
+    /// Lets an unknown flow join with its first packet.
+    ///
+    /// # Errors
+    /// The flow is known, and the packet too long for it, or the flow or its packet does not fit.
     #[cold]
-    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let is_known = self
-            .flows
-            .get(flow.index())
-            .is_some_and(|flow| flow.weight > 0);
-        let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
-        if joins {
-            self.join(flow.index());
+    fn welcome(&mut self, flow: FlowId, len: u32) -> Result<(), Refusal> {
+        let number = flow.index();
+        if let Some(record) = self.flows.get(number)
+            && record.weight > 0
+        {
+            let most = record.shorter_than - 1;
+            return Err(Refusal::TooLong { most });
         }
-        joins
+        Refusal::check_tabled(flow, len, FlowConfig::DEFAULT.max_packet_len)?;
+        self.join(number);
+        Ok(())
     }
 
     /// Eq. 2 for a newly backlogged flow: S = max(V, F).

@@ -41,8 +41,8 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason,
-    Duration, FlowId, Footprint, Handle, Instant, Linux, Packet, Parameter, Queues, Scheduler,
-    Seed,
+    Duration, FlowId, Footprint, Handle, Instant, Linux, Packet, Parameter, Queues, Refused,
+    Scheduler, Seed,
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::flow_counts::FlowCounts;
@@ -266,7 +266,7 @@ impl<T> Afd<T> {
 }
 
 impl<T> Scheduler<T> for Afd<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.enqueue_packet(now, packet);
         Ok(())
     }

@@ -54,7 +54,7 @@
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Handle, Instant, Linux, Packet, Parameter, Queues, Refusal, Scheduler, Seed, Times,
+    Footprint, Handle, Instant, Linux, Packet, Parameter, Queues, Refused, Scheduler, Seed, Times,
 };
 use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::{Heap, Key};
@@ -255,16 +255,12 @@ impl<T> Afq<T> {
 }
 
 impl<T> Scheduler<T> for Afq<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.flows.takes(&packet, u32::MAX) {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self.flows.make_room_for(&packet, u32::MAX) {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.flows.refusal(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {

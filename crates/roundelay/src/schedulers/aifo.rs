@@ -45,7 +45,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason,
     Footprint, Handle, Instant, Limit, Linux, Onset, Packet, Parameter, Priority, Queues, Rate,
-    Scheduler, Seed, Times,
+    Refused, Scheduler, Seed, Times,
 };
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::schedulers::RankBy;
@@ -210,7 +210,7 @@ impl<T> Aifo<T> {
 
 impl<T> Scheduler<T> for Aifo<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let packet = Packet {
             arrival: now,
             ..packet

@@ -50,7 +50,7 @@ use crate::author::{
     Acknowledgement, Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason,
     Duration, Ecn, FlowId, Footprint, Handle, Hosts, Instant, Leaving as _, Limit, Links, Linux,
     LinuxFlows, LinuxLimit, Nodes, Packet, Parameter, Pool, Priority, Queues, Rate, Refusal,
-    Scheduler, Seed, Storage,
+    Refused, Scheduler, Seed, Storage,
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::link_layer::{Framing, LinkLayer};
@@ -610,26 +610,24 @@ enum Pulled<L> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Cake<T, P> {
     /// Sets the packet's arrival time for COBALT.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > LONGEST_PACKET || !self.pool.makes_room_for(&packet) {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        let has_room = if packet.len > LONGEST_PACKET {
+            Err(Refusal::TooLong {
+                most: LONGEST_PACKET,
+            })
+        } else {
+            self.pool.make_room_for(&packet)
+        };
+        if let Err(reason) = has_room {
             if let Some(acks) = &mut self.acks {
                 acks.arrived(packet.flow, None);
             }
-            return Err(packet);
+            return Err(packet.refused(reason));
         }
         self.now = now;
         let arrival = now;
         self.enqueue_packet(Packet { arrival, ..packet }, now);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        if packet.len > LONGEST_PACKET {
-            return Some(Refusal::TooLong {
-                most: LONGEST_PACKET,
-            });
-        }
-        self.pool.refusal(packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

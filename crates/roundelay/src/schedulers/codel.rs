@@ -33,7 +33,7 @@ use alloc::collections::VecDeque;
 use crate::author::{
     Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, Handle,
     Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Onset, Packet, Parameter, Pool, Queues,
-    Rate, Refusal, Scheduler, Seed, Storage,
+    Rate, Refused, Scheduler, Seed, Storage,
 };
 use crate::mechanisms::codel::Target;
 use crate::mechanisms::codel_queue::{self, CodelQueue, Signals};
@@ -141,9 +141,9 @@ impl<T, P: Storage<T>> Configured<Config> for Codel<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
     /// Sets the packet's arrival time for CoDel.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         self.pool.push(
             &mut self.queue.queue,
@@ -153,10 +153,6 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
             },
         );
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.pool.refusal(packet)
     }
 
     /// The next packet, past CoDel's drops.

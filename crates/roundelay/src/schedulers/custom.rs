@@ -181,7 +181,6 @@ impl Discipline for Config {
             // It runs once, because in Python each run takes its user's time.
             reads_seed: false,
             default_limit,
-            parameters: alloc::vec![],
         }
     }
 

@@ -107,7 +107,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Self::DEFAULT_LIMIT
     }
 
-    /// Registry data with the parameters' values.
+    /// Registry data.
     fn info(&self) -> DisciplineInfo {
         DisciplineInfo {
             name: self.name(),
@@ -129,8 +129,19 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             reads_acknowledgements: self.reads_acknowledgements(),
             reads_seed: self.reads_seed(),
             default_limit: self.default_limit(),
-            parameters: parameters_of(self),
         }
+    }
+
+    /// The parameters with their values.
+    fn parameters(&self) -> Vec<ParameterInfo> {
+        let describe = |p: &Parameter<Self>| ParameterInfo {
+            name: p.name,
+            value: p.text(self),
+            range: (p.kind.show(p.min), p.kind.show(p.max)),
+            kind: p.kind,
+            about: p.about,
+        };
+        Self::PARAMETERS.iter().map(describe).collect()
     }
 
     /// The queue's condition without which no packet is dropped as [`DropReason::Early`], on a link
@@ -347,7 +358,7 @@ pub trait Visitor {
 }
 
 /// A discipline's registry data, without the type.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct DisciplineInfo {
     /// [`Discipline::NAME`].
@@ -388,8 +399,6 @@ pub struct DisciplineInfo {
     pub reads_seed: bool,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
-    /// Parameters with values.
-    pub parameters: Vec<ParameterInfo>,
 }
 
 /// A parameter without its configuration's type, for lists and help.
@@ -417,15 +426,4 @@ impl ParameterInfo {
             (_, (min, max)) => format!("{min} to {max}"),
         }
     }
-}
-
-fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
-    let describe = |p: &Parameter<D>| ParameterInfo {
-        name: p.name,
-        value: p.text(config),
-        range: (p.kind.show(p.min), p.kind.show(p.max)),
-        kind: p.kind,
-        about: p.about,
-    };
-    D::PARAMETERS.iter().map(describe).collect()
 }

@@ -54,7 +54,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
-    Parameter, Queues, Reads, Refusal, Scheduler, Seed, Share, Storage,
+    Parameter, Queues, Reads, Refusal, Refused, Scheduler, Seed, Share, Storage,
 };
 use crate::mechanisms::ring::{End, Ring};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
@@ -163,17 +163,13 @@ impl<T, P: Storage<T>> Configured<Config> for Drr<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     #[inline(always)]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let flow = packet.flow;
         if flow.index() >= self.ring.queues() && !self.add_queue_of(flow) {
-            return Err(packet);
+            return Err(packet.refused(Refusal::FlowNumber));
         }
         // The paper's enqueuing module.
         self.ring.push(flow.index(), packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, u32::MAX).or_else(|| self.ring.refusal(packet))
     }
 
     #[inline(always)]

@@ -51,7 +51,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, FlowId, Footprint, Handle,
     Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Numbers, Packet, Parameter, Pool, Queue,
-    Reads, Refusal, Scheduler, Seed, Storage,
+    Reads, Refused, Scheduler, Seed, Storage,
 };
 use crate::schedulers;
 
@@ -284,7 +284,10 @@ impl<T, P: Storage<T>> Ets<T, P> {
         let flow = self.pool.head_flow(queue);
         let packet = self.pool.pop(queue)?;
         if let Some(next) = flow.and_then(&mut refill) {
-            assert!(self.pool.makes_room_for(&next), "a refilled packet fits");
+            assert!(
+                self.pool.make_room_for(&next).is_ok(),
+                "a refilled packet fits"
+            );
             let home = self.config.band_of(next.priority);
             if home == number {
                 self.pool.push(&mut self.bands[home as usize].queue, next);
@@ -353,16 +356,12 @@ impl<T, P: Storage<T>> Ets<T, P> {
 }
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Ets<T, P> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.pool.refusal(packet)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

@@ -22,7 +22,7 @@ use core::marker::PhantomData;
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant, Linux,
-    LinuxFlows, LinuxLimit, Packet, Queues, Scheduler, Seed, prefetch,
+    LinuxFlows, LinuxLimit, Packet, Queues, Refused, Scheduler, Seed, prefetch,
 };
 use crate::mechanisms::line::{InLine, Waits};
 
@@ -82,7 +82,7 @@ impl<T, W: Waits<T>> Fifo<T, W> {
 
 impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
     #[inline]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.bytes += u64::from(packet.len);
         self.line.push_back(W::from_packet(packet));
         Ok(())

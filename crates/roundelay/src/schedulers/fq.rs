@@ -55,8 +55,8 @@ use alloc::vec::Vec;
 use crate::author::{
     Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, Ecn,
     FlowConfig, FlowId, Footprint, Handle, Instant, Leaving, Limit, Links, Linux, LinuxFlows,
-    LinuxLimit, Nodes, Packet, Parameter, Pool, Queue, Queues, Rate, Refusal, Scheduler, Seed,
-    Storage,
+    LinuxLimit, Nodes, Packet, Parameter, Pool, Queue, Queues, Rate, Refusal, Refused, Scheduler,
+    Seed, Storage,
 };
 use crate::config::HOUR;
 use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
@@ -421,9 +421,10 @@ impl<T, P: Storage<T>> Fq<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// Sets the packet's arrival time. A flow that has `flow_limit` packets gets no more.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        let has_room = Refusal::check_tabled(packet.flow, packet.len, u32::MAX);
+        if let Err(reason) = has_room.and_then(|()| self.pool.make_room_for(&packet)) {
+            return Err(packet.refused(reason));
         }
         let number = packet.flow.0;
         if packet.flow.index() >= self.flows.len() {
@@ -432,7 +433,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         self.arrived_fast = self.is_alone();
         let flow = &mut self.flows[number as usize];
         if !self.arrived_fast && flow.queue.packets() >= self.config.flow_limit {
-            return Err(packet);
+            return Err(packet.refused(Refusal::QueueFull));
         }
         let packet = Packet {
             arrival: now,
@@ -447,14 +448,6 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         self.pool.push(&mut flow.queue, packet);
         self.join(now, number);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let flow = self.flows.get(packet.flow.index());
-        if flow.is_some_and(|flow| flow.queue.packets() >= self.config.flow_limit) {
-            return Some(Refusal::QueueFull);
-        }
-        Refusal::of_tabled(packet, u32::MAX).or_else(|| self.pool.refusal(packet))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId,
     Footprint, Handle, Instant, Limit, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Onset, Packet,
-    Parameter, Pool, Queues, Rate, Refusal, Scheduler, Seed, Storage,
+    Parameter, Pool, Queues, Rate, Refused, Scheduler, Seed, Storage,
 };
 use crate::mechanisms::codel::Target;
 use crate::mechanisms::codel_queue::{self, CodelQueue, Signals};
@@ -267,19 +267,15 @@ impl Turns for Flow {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     /// Sets the packet's arrival time for CoDel.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(Packet {
             arrival: now,
             ..packet
         });
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.pool.refusal(packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Ecn,
     FlowId, Footprint, Handle, Instant, Limit, Linux, LinuxFlows, LinuxLimit, Onset, Packet,
-    Parameter, Pool, Queue, Queues, Rate, Scheduler, Seed,
+    Parameter, Pool, Queue, Queues, Rate, Refused, Scheduler, Seed,
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::hash::FlowHash;
@@ -329,7 +329,7 @@ impl<T> FqPie<T> {
 
 impl<T> Scheduler<T> for FqPie<T> {
     /// Sets the packet's arrival time.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let number = self.hash.bucket(packet.flow, self.config.flows);
         self.arrived = number;
         self.was_idle = false;

@@ -57,7 +57,7 @@
 
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refused,
     Scheduler, Seed, Share, Storage, VirtualTime,
 };
 use crate::guarantees::Printed;
@@ -280,16 +280,12 @@ impl<T, P: Storage<T>> Gfq<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
     #[inline]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
             self.list(number);
             self.jump();
         }
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.strata.refusal(packet)
     }
 
     #[inline]

@@ -21,7 +21,7 @@
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant, Links,
-    Linux, Nodes, Packet, Pool, Queue, Refusal, Scheduler, Seed, Storage,
+    Linux, Nodes, Packet, Pool, Queue, Refused, Scheduler, Seed, Storage,
 };
 
 /// LIFO has no parameters besides the buffer's limit.
@@ -60,16 +60,12 @@ impl<T, P: Storage<T>> Configured<Config> for Lifo<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
     #[inline]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         self.pool.push(&mut self.queue, packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.pool.refusal(packet)
     }
 
     #[inline]

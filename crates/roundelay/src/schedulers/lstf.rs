@@ -50,7 +50,7 @@
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant,
-    Linux, Packet, Parameter, Rate, Scheduler, Seed, Times,
+    Linux, Packet, Parameter, Rate, Refused, Scheduler, Seed, Times,
 };
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
@@ -121,7 +121,7 @@ impl<T> Lstf<T> {
 
 impl<T> Scheduler<T> for Lstf<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         // The slack of all waiting packets falls alike, so a rank at arrival is enough.
         self.waiting.push(
             self.last_bit_due(&packet, now),

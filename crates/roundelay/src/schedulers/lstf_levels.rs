@@ -53,7 +53,7 @@
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Footprint,
-    Handle, Instant, Linux, Packet, Parameter, Rate, Scheduler, Seed, Times,
+    Handle, Instant, Linux, Packet, Parameter, Rate, Refused, Scheduler, Seed, Times,
 };
 use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
@@ -207,7 +207,7 @@ impl<T> LstfLevels<T> {
 
 impl<T> Scheduler<T> for LstfLevels<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.turn(now);
         // LSTF's rank, slack(p, a) + i(p, a) + T(p, a). Less the time of arrival it is the slack of
         // the last bit.

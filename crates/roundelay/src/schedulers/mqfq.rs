@@ -64,7 +64,7 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, ByCopy, Bytes, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig,
-    FlowId, Footprint, Handle, Instant, Limit, Linux, Packet, Parameter, Queues, Refusal,
+    FlowId, Footprint, Handle, Instant, Limit, Linux, Packet, Parameter, Queues, Refusal, Refused,
     Scheduler, Seed,
 };
 use crate::mechanisms::hash::FlowHash;
@@ -268,9 +268,10 @@ impl<T> Mqfq<T> {
             .map(move |hash| hash.bucket(flow, self.config.queues) as usize)
     }
 
-    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         if self.config.cells != 0 && packet.len > Config::MAX_CUT {
-            return Err(packet);
+            let most = Config::MAX_CUT;
+            return Err(packet.refused(Refusal::TooLong { most }));
         }
         let mut queues = [0; Config::MAX_HASHES];
         queues
@@ -413,15 +414,8 @@ impl<T> Mqfq<T> {
 }
 
 impl<T> Scheduler<T> for Mqfq<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.enqueue_packet(packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let is_too_long = self.config.cells != 0 && packet.len > Config::MAX_CUT;
-        is_too_long.then_some(Refusal::TooLong {
-            most: Config::MAX_CUT,
-        })
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {

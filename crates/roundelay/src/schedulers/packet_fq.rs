@@ -42,7 +42,7 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, FlowId, Footprint, Handle,
-    Instant, Links, Linux, Nodes, Packet, Parameter, Pool, Queue, Queues, Reads, Refusal,
+    Instant, Links, Linux, Nodes, Packet, Parameter, Pool, Queue, Queues, Reads, Refusal, Refused,
     Scheduler, Seed, Storage,
 };
 use crate::mechanisms::hash::FlowHash;
@@ -201,21 +201,15 @@ impl<T, P: Storage<T>> PacketFq<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for PacketFq<T, P> {
     /// Refuses children beyond [`FlowId::LARGEST_TABLED`].
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED
-            || !self.pool.makes_room_for(&packet)
-        {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED {
+            return Err(packet.refused(Refusal::FlowNumber));
+        }
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED {
-            return Some(Refusal::FlowNumber);
-        }
-        self.pool.refusal(packet)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
@@ -231,7 +225,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for PacketFq<T, P> {
     ) -> Option<P::Leaving> {
         let (packet, flow, len) = self.dequeue_packet()?;
         if let Some(next) = flow.and_then(refill) {
-            assert!(self.pool.makes_room_for(&next), "a refilled packet fits");
+            assert!(
+                self.pool.make_room_for(&next).is_ok(),
+                "a refilled packet fits"
+            );
             self.enqueue_packet(next);
         }
         if len == 0 && self.hash.is_none() {

@@ -49,8 +49,8 @@
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Handle,
-    Instant, Linux, LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate, Scheduler,
-    Seed,
+    Instant, Linux, LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate, Refused,
+    Scheduler, Seed,
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::pie::{self, FRAME, Settings};
@@ -221,7 +221,7 @@ impl<T> Pie<T> {
 
 impl<T> Scheduler<T> for Pie<T> {
     /// Sets the packet's arrival time.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let settings = self.config.settings();
         let backlog = self.queue.backlog();
         self.pie.advance(&settings, now, backlog);

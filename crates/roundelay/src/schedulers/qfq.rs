@@ -56,7 +56,7 @@ pub use view::{FlowView, GroupSet, GroupView, View};
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
-    Pool, Queue, Queues, Refusal, Scheduler, Seed, Share, Storage, prefetch,
+    Pool, Queue, Queues, Refusal, Refused, Scheduler, Seed, Share, Storage, prefetch,
 };
 use crate::guarantees::Printed;
 use crate::mechanisms::calendar::Calendar;
@@ -267,20 +267,20 @@ impl<T, P: Storage<T>> Qfq<T, P> {
 /// Arrival and departure of packets.
 impl<T, P: Storage<T>> Qfq<T, P> {
     #[inline(always)]
-    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         let number = packet.flow.index();
         let len = packet.len;
         let flow = match self.groups.entities.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
-                if !self.welcomes(packet.flow, len) {
-                    return Err(packet);
+                if let Err(reason) = self.welcome(packet.flow, len) {
+                    return Err(packet.refused(reason));
                 }
                 &mut self.groups.entities[number]
             }
         };
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
@@ -292,16 +292,22 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         Ok(())
     }
 
-    /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
+    /// Lets an unknown flow join with its first packet.
+    ///
+    /// # Errors
+    /// The flow is known, and the packet too long for it, or the flow or its packet does not fit.
     #[cold]
-    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let record = self.groups.entities.get(flow.index());
-        let is_known = record.is_some_and(|flow| flow.weight > 0);
-        let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
-        if joins {
-            self.join(flow.index());
+    fn welcome(&mut self, flow: FlowId, len: u32) -> Result<(), Refusal> {
+        let number = flow.index();
+        if let Some(record) = self.groups.entities.get(number)
+            && record.weight > 0
+        {
+            let most = record.shorter_than - 1;
+            return Err(Refusal::TooLong { most });
         }
-        joins
+        Refusal::check_tabled(flow, len, FlowConfig::DEFAULT.max_packet_len)?;
+        self.join(number);
+        Ok(())
     }
 
     #[inline(always)]
@@ -404,22 +410,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     #[inline(always)]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.enqueue_packet(packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let longest = self
-            .groups
-            .entities
-            .get(packet.flow.index())
-            .filter(|flow| flow.weight > 0)
-            .map(|flow| flow.shorter_than - 1);
-        Refusal::of_tabled(
-            packet,
-            longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len),
-        )
-        .or_else(|| self.pool.refusal(packet))
     }
 
     #[inline(always)]

@@ -80,7 +80,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
-    Parameter, Pool, Queue, Queues, Refusal, Scheduler, Seed, Share, Storage, prefetch,
+    Parameter, Pool, Queue, Queues, Refusal, Refused, Scheduler, Seed, Share, Storage, prefetch,
 };
 use crate::guarantees::Printed;
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
@@ -441,10 +441,10 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     }
 
     #[inline(always)]
-    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         match self.enqueue_here(packet) {
             Ok(()) => Ok(()),
-            Err(packet) => self.enqueue_by_linux(packet),
+            Err(refused) => self.enqueue_by_linux(refused),
         }
     }
 
@@ -463,31 +463,29 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// With Linux's rules no flow is known here.
     #[cold]
     #[inline(never)]
-    fn enqueue_by_linux(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_by_linux(&mut self, refused: Refused<T>) -> Result<(), Refused<T>> {
         match &mut self.linux {
-            Some(linux) => linux.enqueue(packet),
-            None => Err(packet),
+            Some(linux) => linux.enqueue(refused.packet),
+            None => Err(refused),
         }
     }
 
     #[inline(always)]
-    fn enqueue_here(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_here(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         let number = packet.flow.index();
         let len = packet.len;
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
-                if self.linux.is_some()
-                    || !self.pool.makes_room_for(&packet)
-                    || !self.welcomes(packet.flow, len)
-                {
-                    return Err(packet);
+                let has_room = self.pool.make_room_for(&packet);
+                if let Err(reason) = has_room.and_then(|()| self.welcome(packet.flow, len)) {
+                    return Err(packet.refused(reason));
                 }
                 &mut self.flows[number]
             }
         };
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+        if let Err(reason) = self.pool.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         if len > self.longest_packet {
             (self.longest_packet, self.roomy_below) = (len, 0);
@@ -501,16 +499,24 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         Ok(())
     }
 
-    /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
+    /// Lets an unknown flow join with its first packet.
+    ///
+    /// # Errors
+    /// The flow is known, and the packet too long for it, or the flow or its packet does not fit. With
+    /// Linux's rules no flow joins here.
     #[cold]
-    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let joins = !self.is_known(flow.index())
-            && len <= FlowConfig::DEFAULT.max_packet_len
-            && flow.fits_a_table();
-        if joins {
-            self.join(flow.index(), FlowConfig::DEFAULT);
+    fn welcome(&mut self, flow: FlowId, len: u32) -> Result<(), Refusal> {
+        if self.linux.is_some() {
+            return Err(Refusal::Other);
         }
-        joins
+        let number = flow.index();
+        if self.is_known(number) {
+            let most = self.flows[number].shorter_than - 1;
+            return Err(Refusal::TooLong { most });
+        }
+        Refusal::check_tabled(flow, len, FlowConfig::DEFAULT.max_packet_len)?;
+        self.join(number, FlowConfig::DEFAULT);
+        Ok(())
     }
 
     /// Prefetches memory for enqueueing these packets: flows first, then free slots and the queues'
@@ -589,21 +595,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     #[inline(always)]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.enqueue_packet(packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        if let Some(linux) = &self.linux {
-            return linux.refusal(packet);
-        }
-        let number = packet.flow.index();
-        let longest = if self.is_known(number) {
-            self.flows[number].shorter_than - 1
-        } else {
-            FlowConfig::DEFAULT.max_packet_len
-        };
-        Refusal::of_tabled(packet, longest).or_else(|| self.pool.refusal(packet))
     }
 
     #[inline(always)]

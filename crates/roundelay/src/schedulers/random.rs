@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant,
-    Linux, Packet, Scheduler, Seed,
+    Linux, Packet, Refused, Scheduler, Seed,
 };
 use crate::mechanisms::random::Random as Generator;
 
@@ -83,7 +83,7 @@ impl<T> Random<T> {
 }
 
 impl<T> Scheduler<T> for Random<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         assert!(
             self.waiting.len() < u32::MAX as usize,
             "fewer than 2^32 - 1 packets can wait"

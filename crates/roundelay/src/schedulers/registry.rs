@@ -10,7 +10,7 @@ use super::*;
 use crate::arena::Arena;
 use crate::config::ConfigError;
 use crate::control::{Control, forward_control};
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refused};
 use crate::guarantees::{Guarantees, Share};
 use crate::limit::{Backlog, Limit};
 use crate::notation::{set_parameter, write_config};
@@ -144,6 +144,11 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.info(),)* }
             }
 
+            /// The parameters with their values.
+            pub fn parameters(&self) -> Vec<ParameterInfo> {
+                match self { $(Self::$variant(config) => config.parameters(),)* }
+            }
+
             /// Condition without which no packet is dropped early: see [`Discipline::onset`].
             pub fn onset(&self, link: Rate) -> Onset {
                 match self { $(Self::$variant(config) => config.onset(link),)* }
@@ -200,7 +205,7 @@ macro_rules! any {
         }
 
         impl<T: Send> Scheduler<T> for AnyScheduler<T> {
-            fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+            fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
                 match self { $(Self::$variant(scheduler) => scheduler.enqueue(now, packet),)* }
             }
 
@@ -256,9 +261,6 @@ macro_rules! any {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
             }
 
-            fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-                match self { $(Self::$variant(scheduler) => scheduler.refusal(packet),)* }
-            }
         }
 
         impl<T: Send> AnyScheduler<T> {
@@ -336,8 +338,7 @@ fn unknown_discipline(name: &str) -> ConfigError {
     let meant = suggestion::discipline(name, known.iter().copied());
     let has_it = |discipline: &AnyDiscipline| {
         discipline
-            .info()
-            .parameters
+            .parameters()
             .iter()
             .any(|parameter| parameter.name == name)
     };

@@ -65,7 +65,7 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refused,
     Scheduler, Seed, Share, Storage, VirtualTime,
 };
 use crate::guarantees::Printed;
@@ -410,15 +410,11 @@ impl<T, P: Storage<T>> SKps<T, P> {
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
     #[inline(always)]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
             self.list_newcomer(number);
         }
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.strata.refusal(packet)
     }
 
     #[inline(always)]

@@ -48,7 +48,7 @@
 
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refused,
     Scheduler, Seed, Share, Storage, VirtualTime,
 };
 use crate::mechanisms::flow_table::FlowTable;
@@ -213,16 +213,15 @@ impl<T, P: Storage<T>> Scfq<T, P> {
 }
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self
+            .flows
+            .make_room_for(&packet, FlowConfig::MAX_PACKET_LEN)
+        {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.flows.refusal(packet, FlowConfig::MAX_PACKET_LEN)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

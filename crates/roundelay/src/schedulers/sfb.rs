@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason,
     Duration, FlowId, Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Parameter,
-    Queues, Scheduler, Seed,
+    Queues, Refused, Scheduler, Seed,
 };
 use crate::config::DAY;
 use crate::mechanisms::hash::FlowHash;
@@ -490,7 +490,7 @@ impl<T> Sfb<T> {
 }
 
 impl<T> Scheduler<T> for Sfb<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.enqueue_packet(now, packet);
         Ok(())
     }

@@ -47,7 +47,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Footprint,
     Handle, Instant, Limit, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet, Parameter, Queues,
-    Refusal, Scheduler, Seed, Storage,
+    Refusal, Refused, Scheduler, Seed, Storage,
 };
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
@@ -250,16 +250,18 @@ impl<T, P: Storage<T>> Sfq<T, P> {
         self.hash.bucket(flow, self.config.divisor) as usize
     }
 
-    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         if self.linux.is_some() {
             return self.enqueue_as_linux(packet);
         }
         let bucket = self.bucket_of(packet.flow);
         let waiting = self.ring.queue(bucket).packets();
         let is_deep = waiting >= self.config.depth;
-        if waiting == 0 && self.backlogged >= self.config.flows || is_deep && !self.config.headdrop
-        {
-            return Err(packet);
+        if waiting == 0 && self.backlogged >= self.config.flows {
+            return Err(packet.refused(Refusal::NoQueueFree));
+        }
+        if is_deep && !self.config.headdrop {
+            return Err(packet.refused(Refusal::QueueFull));
         }
         let was_empty = self.ring.queue(bucket).is_empty();
         self.ring.push(bucket, packet)?;
@@ -273,7 +275,7 @@ impl<T, P: Storage<T>> Sfq<T, P> {
     }
 
     #[cold]
-    fn enqueue_as_linux(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue_as_linux(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         let (
             number,
             Config {
@@ -289,12 +291,17 @@ impl<T, P: Storage<T>> Sfq<T, P> {
             self.config.depth(),
         );
         let Some(turns) = &mut self.linux else {
-            return Err(packet);
+            return Err(packet.refused(Refusal::Other));
         };
         let waiting = turns.packets_in(number);
-        let needs_bucket = waiting == 0 && turns.backlogged() >= flows as usize;
-        if needs_bucket || waiting >= depth && !headdrop || !turns.makes_room_for(&packet) {
-            return Err(packet);
+        if waiting == 0 && turns.backlogged() >= flows as usize {
+            return Err(packet.refused(Refusal::NoQueueFree));
+        }
+        if waiting >= depth && !headdrop {
+            return Err(packet.refused(Refusal::QueueFull));
+        }
+        if let Err(reason) = turns.make_room_for(&packet) {
+            return Err(packet.refused(reason));
         }
         if waiting >= depth {
             self.dropped.extend(turns.exchange(number, packet));
@@ -347,30 +354,9 @@ impl<T, P: Storage<T>> Sfq<T, P> {
 }
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.perturb_if_due(now);
         self.enqueue_packet(packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let bucket = self.bucket_of(packet.flow);
-        let (waiting, backlogged, of_pool) = match &self.linux {
-            Some(turns) => (
-                turns.packets_in(bucket),
-                turns.backlogged(),
-                turns.refusal(packet),
-            ),
-            None => (
-                self.ring.queue(bucket).packets(),
-                self.backlogged as usize,
-                self.ring.refusal(packet),
-            ),
-        };
-        if waiting == 0 && backlogged >= self.config.flows as usize {
-            return Some(Refusal::NoQueueFree);
-        }
-        let is_full = waiting >= self.config.depth() && !self.config.headdrop;
-        is_full.then_some(Refusal::QueueFull).or(of_pool)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

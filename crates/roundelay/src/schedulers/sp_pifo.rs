@@ -46,7 +46,7 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Footprint, Handle,
-    Instant, Linux, Packet, Parameter, Priority, Rate, Scheduler, Seed, Times,
+    Instant, Linux, Packet, Parameter, Priority, Rate, Refused, Scheduler, Seed, Times,
 };
 use crate::mechanisms::levels::{self, Levels};
 use crate::schedulers::RankBy;
@@ -151,7 +151,7 @@ impl<T> SpPifo<T> {
 
 impl<T> Scheduler<T> for SpPifo<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
         let queue = self.admit(rank);
         self.levels.push(

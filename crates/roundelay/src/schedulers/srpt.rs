@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Handle, Instant, Linux, Packet, Priority, Refusal, Scheduler, Seed,
+    Footprint, Handle, Instant, Linux, Packet, Priority, Refusal, Refused, Scheduler, Seed,
 };
 use crate::mechanisms::ranked::{Ranked, Slot};
 
@@ -146,16 +146,12 @@ impl<T> Srpt<T> {
 }
 
 impl<T> Scheduler<T> for Srpt<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = Refusal::check_tabled(packet.flow, packet.len, u32::MAX) {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {

@@ -68,7 +68,7 @@ use alloc::vec::Vec;
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Parameter, Queues,
-    Refusal, Scheduler, Seed, Share, Storage,
+    Refused, Scheduler, Seed, Share, Storage,
 };
 use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::longest::Longest;
@@ -473,16 +473,12 @@ impl<T, P: Storage<T>> Srr<T, P> {
 }
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.flows.takes(&packet, u32::MAX) {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self.flows.make_room_for(&packet, u32::MAX) {
+            return Err(packet.refused(reason));
         }
         self.enqueue_packet(packet);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.flows.refusal(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

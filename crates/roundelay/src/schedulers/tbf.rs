@@ -43,7 +43,7 @@
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Handle,
     Instant, Limit, Linux, LinuxFlows, LinuxLimit, Packet, Parameter, Queues, Rate, Reads, Refusal,
-    Scheduler, Seed,
+    Refused, Scheduler, Seed,
 };
 use crate::mechanisms::line::{InLine, Waits};
 use crate::schedulers::fifo::{self, Fifo};
@@ -296,16 +296,12 @@ impl<T, W> Tbf<T, W> {
 }
 
 impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Tbf<T, W> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > self.config.longest() {
-            return Err(packet);
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        let most = self.config.longest();
+        if packet.len > most {
+            return Err(packet.refused(Refusal::TooLong { most }));
         }
         self.queue.enqueue(now, packet)
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let most = self.config.longest();
-        (packet.len > most).then_some(Refusal::TooLong { most })
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<W::Leaving> {

@@ -56,7 +56,7 @@
 
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
-    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refused,
     Scheduler, Seed, Share, Storage, VirtualClock, VirtualTime,
 };
 use crate::guarantees::Printed;
@@ -336,9 +336,12 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
 }
 
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
-            return Err(packet);
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
+        if let Err(reason) = self
+            .flows
+            .make_room_for(&packet, FlowConfig::MAX_PACKET_LEN)
+        {
+            return Err(packet.refused(reason));
         }
         let number = packet.flow.index();
         let len = packet.len;
@@ -350,10 +353,6 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
             self.activate(number, len);
         }
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.flows.refusal(packet, FlowConfig::MAX_PACKET_LEN)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

@@ -11,7 +11,7 @@ use super::config::{Config, Node, ROOT};
 use super::offer::{Inner, Offer};
 use super::stand_in::StandIn;
 use crate::buffer::Buffer;
-use crate::drops::{DropReason, Refusal};
+use crate::drops::{DropReason, Refusal, Refused};
 use crate::limit::{Backlog, Limit};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
@@ -134,14 +134,6 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         self.inner_mut(number)?.class.as_mut()
     }
 
-    pub(super) fn leaf(&self, number: usize) -> Option<&Leaf<T, L>> {
-        if let Some(State::Leaf(leaf)) = self.nodes.get(number) {
-            Some(leaf)
-        } else {
-            None
-        }
-    }
-
     /// The leaf, and the list for its dropped packets.
     pub(super) fn leaf_mut(&mut self, number: usize) -> Option<(&mut Leaf<T, L>, &mut Dropped<T>)> {
         if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) {
@@ -205,32 +197,22 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// Why a leaf would refuse a packet.
-    pub(super) fn refusal(&self, number: usize, packet: &Packet<T>) -> Option<Refusal> {
-        self.leaf(number).map_or(Some(Refusal::NoClass), |leaf| {
-            leaf.buffer.scheduler().refusal(packet)
-        })
-    }
-
     /// Enqueues a packet in a leaf. A refused packet is returned.
-    pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
+    pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Refused<T>> {
         let now = self.now;
         let arrival = packet.arrival;
         let Some((leaf, dropped)) = self.leaf_mut(number) else {
-            return Err(packet);
+            return Err(packet.refused(Refusal::NoClass));
         };
-        let mut refused = None;
-        leaf.buffer
-            .enqueue(now, packet, |packet, reason| match reason {
-                DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
-                _ => dropped.push_back((packet, reason)),
-            });
+        let taken = leaf.buffer.offer(now, packet, |packet, reason| {
+            dropped.push_back((packet, reason))
+        });
         self.count(number);
-        let Some(refused) = refused else {
+        let Err(Refused { packet, reason }) = taken else {
             return Ok(());
         };
         self.note_sleep(number);
-        Err(refused)
+        Err(Packet { arrival, ..packet }.refused(reason))
     }
 
     /// Tells a leaf without a limit of its own the limit of the buffer in front of the tree.

@@ -2,6 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -98,6 +99,12 @@ pub(super) struct PlanEntry {
     depth: usize,
     /// Longest packet that every node on the path to the root accepts.
     pub(super) longest: u32,
+    /// By number.
+    children: Vec<u32>,
+    /// Of a node whose scheduler orders others' packets: how many flow numbers it has given, and
+    /// which of these are free again.
+    flows: u32,
+    free_flows: BTreeSet<u32>,
 }
 
 /// A tree's configuration: a root, classes and leaves below it, and each flow's leaf.
@@ -120,6 +127,10 @@ pub(super) struct PlanEntry {
 pub struct Config {
     /// By number. None for a removed node.
     pub(super) nodes: Vec<Option<PlanEntry>>,
+    /// Numbers of nodes by name.
+    names: BTreeMap<String, u32>,
+    /// Numbers of removed nodes.
+    free: BTreeSet<u32>,
     default_leaf: Option<usize>,
     /// Each flow's leaf. [`NONE`] for the default one.
     flows: Vec<u32>,
@@ -137,13 +148,7 @@ impl Default for Config {
             limit: None,
         };
         let root = Node::new("root", spec(AnyDiscipline::Wf2qPlus(wf2q_plus::Config)));
-        let mut config = Self {
-            nodes: alloc::vec![Some(PlanEntry::root(root))],
-            default_leaf: None,
-            flows: Vec::new(),
-            acknowledgements: Vec::new(),
-            short: 0,
-        };
+        let mut config = Self::of_root(root);
         let leaf = config.add_leaf(
             "root",
             Node::new("default", spec(AnyDiscipline::Fifo(fifo::Config))),
@@ -155,7 +160,7 @@ impl Default for Config {
 }
 
 impl PlanEntry {
-    const fn root(node: Node) -> Self {
+    fn root(node: Node) -> Self {
         let longest = FlowConfig::MAX_PACKET_LEN;
         Self {
             node,
@@ -166,6 +171,9 @@ impl PlanEntry {
             is_class: true,
             depth: 0,
             longest,
+            children: Vec::new(),
+            flows: 0,
+            free_flows: BTreeSet::new(),
         }
     }
 }
@@ -183,13 +191,19 @@ impl Config {
         if let Some(discipline) = root.service.discipline() {
             return Err(problem(&root.name, Problem::NoClassOf { discipline }));
         }
-        Ok(Self {
+        Ok(Self::of_root(root))
+    }
+
+    fn of_root(root: Node) -> Self {
+        Self {
+            names: [(root.name.clone(), ROOT as u32)].into(),
+            free: BTreeSet::new(),
             nodes: alloc::vec![Some(PlanEntry::root(root))],
             default_leaf: None,
             flows: Vec::new(),
             acknowledgements: Vec::new(),
             short: 0,
-        })
+        }
     }
 
     /// Adds a class, which shares its part of `parent` among its own children.
@@ -349,6 +363,10 @@ impl Config {
             parent_number
         };
         let flow = self.free_flow(server);
+        let longest = above
+            .longest
+            .min(node.max_packet_len)
+            .min(self.longest_below(parent_number));
         let info = shares.info();
         node.flow_config()
             .check_up_to(info.max_weight, info.name, flow)
@@ -366,16 +384,38 @@ impl Config {
             is_inner,
             is_class,
             depth,
-            longest: 0,
+            longest,
+            children: Vec::new(),
+            flows: 0,
+            free_flows: BTreeSet::new(),
         };
-        let free = self.nodes.iter().position(Option::is_none);
-        let number = free.unwrap_or(self.nodes.len());
-        if number == self.nodes.len() {
-            self.nodes.push(None);
+        Ok(self.enter(entry))
+    }
+
+    /// Gives a node the smallest free number, and notes its name, its parent, and its flow number.
+    fn enter(&mut self, entry: PlanEntry) -> usize {
+        let number = match self.free.pop_first() {
+            Some(free) => free as usize,
+            None => {
+                self.nodes.push(None);
+                self.nodes.len() - 1
+            }
+        };
+        self.names.insert(entry.node.name.clone(), number as u32);
+        if let Some(parent) = &mut self.nodes[entry.parent] {
+            let before = parent
+                .children
+                .partition_point(|other| (*other as usize) < number);
+            parent.children.insert(before, number as u32);
+        }
+        if !entry.is_inner
+            && let Some(server) = &mut self.nodes[entry.server]
+            && !server.free_flows.remove(&entry.flow.0)
+        {
+            server.flows = entry.flow.0 + 1;
         }
         self.nodes[number] = Some(entry);
-        self.find_longest();
-        Ok(number)
+        number
     }
 
     /// The nodes that go together with `name`: the node and everything below, children before their
@@ -405,13 +445,24 @@ impl Config {
 
     /// Removes a node without children. Its flows go to the default leaf.
     pub(super) fn forget(&mut self, number: usize) {
-        self.nodes[number] = None;
+        let Some(entry) = self.nodes[number].take() else {
+            return;
+        };
+        self.names.remove(&entry.node.name);
+        self.free.insert(number as u32);
+        if let Some(parent) = &mut self.nodes[entry.parent] {
+            parent.children.retain(|child| *child as usize != number);
+        }
+        if !entry.is_inner
+            && let Some(server) = &mut self.nodes[entry.server]
+        {
+            server.free_flows.insert(entry.flow.0);
+        }
         for leaf in self.flows.iter_mut().chain(&mut self.acknowledgements) {
             if *leaf as usize == number {
                 *leaf = NONE;
             }
         }
-        self.find_longest();
     }
 
     /// Recomputes `longest` for all nodes: the minimum over the path to the root.
@@ -493,10 +544,7 @@ impl Config {
     }
 
     pub(super) fn number(&self, name: &str) -> Option<usize> {
-        (0..self.nodes.len()).find(|number| match self.node(*number) {
-            Some(node) => node.name == name,
-            None => false,
-        })
+        self.names.get(name).map(|number| *number as usize)
     }
 
     pub(super) fn leaf(&self, name: &str) -> Result<usize, TreeError> {
@@ -509,11 +557,10 @@ impl Config {
         Ok(number)
     }
 
+    /// The children of a node, in the order of their numbers.
     pub(super) fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
-        (ROOT + 1..self.nodes.len()).filter(move |number| {
-            let entry = self.entry(*number);
-            entry.is_some_and(|entry| entry.parent == parent)
-        })
+        let parent = self.entry(parent).into_iter();
+        parent.flat_map(|parent| parent.children.iter().map(|child| *child as usize))
     }
 
     /// The node and its ancestors, the root excluded.
@@ -568,20 +615,12 @@ impl Config {
         }
     }
 
+    /// The smallest flow number that a node's scheduler has to give.
     fn free_flow(&self, server: usize) -> FlowId {
-        let mut taken = Vec::new();
-        for child in self.served_by(server) {
-            taken.extend(self.entry(child).map(|entry| entry.flow));
-        }
-        taken.sort_unstable();
-        let mut flow = FlowId(0);
-        for taken in taken {
-            if taken != flow {
-                break;
-            }
-            flow.0 += 1;
-        }
-        flow
+        let Some(server) = self.entry(server) else {
+            return FlowId(0);
+        };
+        FlowId(server.free_flows.first().copied().unwrap_or(server.flows))
     }
 }
 

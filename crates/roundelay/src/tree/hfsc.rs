@@ -30,7 +30,7 @@
 //! | upper limit | `ul` and one packet in a busy period | `the_upper_limit_holds` |
 //!
 //! Cost: O(log N) a level, and a look at each sibling passed over for its upper limit. Memory, by
-//! `footprint`: 1,133 bytes for a leaf with its fifo in a tree, and 1,032 for an inner class.
+//! `footprint`: 1,298 bytes for a leaf with its fifo in a tree, and 1,197 for an inner class.
 //!
 //! A changed curve begins when it is set. Even with a lower `ul`, one packet may leave at once.
 //!
@@ -50,14 +50,17 @@ pub(super) use self::curve::{TICK, kept};
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Queues, Reads, Refusal,
-    Scheduler, Seed,
+    Refused, Scheduler, Seed,
 };
 use crate::mechanisms::flow_table::FlowTable;
+use crate::mechanisms::heap::Heap;
 pub use crate::service::hfsc::{Class, Curve};
 use crate::service::{HFSC as NAME, Service};
 
 /// The number of the root, which is no class.
 const ROOT: u32 = 0;
+/// The last tick that a heap of ticks can have. It never comes.
+const LAST: u64 = u64::MAX - 1;
 
 /// HFSC itself has no parameters. Those of its classes are in [`Class`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,6 +95,13 @@ struct RealTime {
     /// Of the head packet.
     eligible_at: u64,
     deadline: u64,
+}
+
+impl RealTime {
+    /// By deadline, then by eligible time.
+    const fn order(&self) -> u128 {
+        (self.deadline as u128) << u64::BITS | self.eligible_at as u128
+    }
 }
 
 /// The sharing part of a class, as one of its siblings.
@@ -166,9 +176,9 @@ pub struct Hfsc<T> {
     /// By number. The first is the root.
     classes: Vec<Option<State>>,
     /// Leaves with a packet that is not yet eligible, by its eligible time.
-    later: BTreeSet<(u64, u32)>,
+    later: Heap<u64>,
     /// Leaves with an eligible packet, by deadline, then by eligible time.
-    eligible: BTreeSet<(u64, u64, u32)>,
+    eligible: Heap<u128>,
     /// Turns given so far, so that the first of two equals is the older.
     turns: u64,
     /// The latest time argument of all calls.
@@ -181,8 +191,8 @@ impl<T> Configured<Config> for Hfsc<T> {
         Ok(Self {
             table: FlowTable::default(),
             classes: alloc::vec![Some(root)],
-            later: BTreeSet::new(),
-            eligible: BTreeSet::new(),
+            later: Heap::default(),
+            eligible: Heap::default(),
             turns: 0,
             now: Instant::ZERO,
         })
@@ -190,25 +200,18 @@ impl<T> Configured<Config> for Hfsc<T> {
 }
 
 impl<T> Scheduler<T> for Hfsc<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         let Some(leaf) = self.leaf_of(packet.flow) else {
-            return Err(packet);
+            return Err(packet.refused(Refusal::NoClass));
         };
-        if !self.table.takes(&packet, u32::MAX) {
-            return Err(packet);
+        if let Err(reason) = self.table.make_room_for(&packet, u32::MAX) {
+            return Err(packet.refused(reason));
         }
         self.now = self.now.max(now);
         if self.table.push(packet) {
             self.activate(leaf);
         }
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        if self.leaf_of(packet.flow).is_none() {
-            return Some(Refusal::NoClass);
-        }
-        self.table.refusal(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
@@ -264,8 +267,8 @@ impl<T> Scheduler<T> for Hfsc<T> {
         }
         let root = self.class(ROOT)?;
         let by_sharing = root.by_fit.first().map_or(u64::MAX, |(fit, _)| *fit);
-        let later = self.later.first().map_or(u64::MAX, |(at, _)| *at);
-        let eligible = self.eligible.first().map_or(u64::MAX, |_| 0);
+        let later = self.later.first_key().unwrap_or(u64::MAX);
+        let eligible = self.eligible.first_key().map_or(u64::MAX, |_| 0);
         let tick = by_sharing.min(later).min(eligible);
         Some(Instant::from_picos(begin_of(tick)))
     }
@@ -282,7 +285,7 @@ impl<T> Hfsc<T> {
         self.find_eligible();
         // The real-time criterion first, then the link-sharing criterion.
         match self.eligible.first() {
-            Some(&(_, _, leaf)) => Some((leaf, true)),
+            Some((_, leaf)) => Some((leaf as u32, true)),
             None => Some((self.next_by_sharing()?, false)),
         }
     }
@@ -308,14 +311,14 @@ impl<T> Hfsc<T> {
 
     /// Leaves whose eligible time has come.
     fn find_eligible(&mut self) {
-        while let Some(&(at, leaf)) = self.later.first() {
-            if at > self.tick() {
-                return;
-            }
-            self.later.remove(&(at, leaf));
-            if let Some(state) = self.class(leaf) {
-                let deadline = state.real_time.deadline;
-                self.eligible.insert((deadline, at, leaf));
+        let now = self.tick();
+        while self.later.first_key().is_some_and(|at| at <= now)
+            && let Some((_, leaf)) = self.later.first()
+        {
+            self.later.remove(leaf);
+            if let Some(state) = self.class(leaf as u32) {
+                let order = state.real_time.order();
+                self.eligible.insert(leaf, order);
             }
         }
     }
@@ -383,21 +386,17 @@ impl<T> Hfsc<T> {
         let part = &mut state.real_time;
         if with_eligible {
             // e = E^-1(c).
-            part.eligible_at = part.eligibility.time_of(part.done);
+            part.eligible_at = part.eligibility.time_of(part.done).min(LAST);
         }
         // d = D^-1(c + l).
         part.deadline = part.deadlines.time_of(part.done + Work::from(len));
         let at = part.eligible_at;
-        self.later.insert((at, leaf));
+        self.later.insert(leaf as usize, at);
     }
 
     fn forget_deadline(&mut self, leaf: u32) {
-        if let Some(state) = self.class(leaf) {
-            let part = state.real_time;
-            self.later.remove(&(part.eligible_at, leaf));
-            self.eligible
-                .remove(&(part.deadline, part.eligible_at, leaf));
-        }
+        self.later.remove(leaf as usize);
+        self.eligible.remove(leaf as usize);
     }
 
     /// A leaf's packet has been chosen, by either criterion.
@@ -405,13 +404,7 @@ impl<T> Hfsc<T> {
         let is_last = self.next_len(leaf).is_none();
         self.share_out(leaf, len, is_last);
         if is_real_time && let Some(state) = self.class_mut(leaf) {
-            // The set of deadlines still has the old one.
-            let part = state.real_time;
-            self.eligible
-                .remove(&(part.deadline, part.eligible_at, leaf));
-            if let Some(state) = self.class_mut(leaf) {
-                state.real_time.done += Work::from(len);
-            }
+            state.real_time.done += Work::from(len);
         }
         self.set_deadline(leaf, is_real_time);
         if is_last {
@@ -437,16 +430,20 @@ impl<T> Hfsc<T> {
             if becomes_active && let Some(parent) = self.class_mut(parent_number) {
                 begin_period(&mut state, parent, now);
             }
+            let fit = (state.sharing.fit, number);
             self.classes[number as usize] = Some(state);
             if becomes_active {
                 self.enter(number);
+                if let Some(parent) = self.class_mut(parent_number) {
+                    parent.by_fit.insert(fit);
+                }
             }
             self.set_fit(number);
             number = parent_number;
         }
     }
 
-    /// Enters a class in its parent's order.
+    /// Enters a class among its siblings, behind those with the same virtual time.
     fn enter(&mut self, number: u32) {
         self.turns += 1;
         let turn = self.turns;
@@ -455,27 +452,8 @@ impl<T> Hfsc<T> {
         };
         state.sharing.turn = turn;
         let (parent, key) = (state.parent, (state.sharing.virtual_time, turn, number));
-        let fit = (state.sharing.fit, number);
         if let Some(parent) = self.class_mut(parent) {
             parent.by_virtual_time.insert(key);
-            parent.by_fit.insert(fit);
-        }
-    }
-
-    /// Removes a class from its parent's order.
-    fn leave(&mut self, number: u32) {
-        let Some(state) = self.class(number) else {
-            return;
-        };
-        let Sharing {
-            virtual_time,
-            turn,
-            fit,
-            ..
-        } = state.sharing;
-        if let Some(parent) = self.class_mut(state.parent) {
-            parent.by_virtual_time.remove(&(virtual_time, turn, number));
-            parent.by_fit.remove(&(fit, number));
         }
     }
 
@@ -486,10 +464,10 @@ impl<T> Hfsc<T> {
         };
         let fit = state.sharing.own_fit.max(state.fit_below());
         let before = core::mem::replace(&mut state.sharing.fit, fit);
-        let is_active = state.sharing.active > 0;
-        if let Some(parent) = self.class(number).map(|state| state.parent)
+        let parent = state.parent;
+        if state.sharing.active > 0
+            && fit != before
             && let Some(parent) = self.class_mut(parent)
-            && is_active
         {
             parent.by_fit.remove(&(before, number));
             parent.by_fit.insert((fit, number));
@@ -527,11 +505,7 @@ impl<T> Hfsc<T> {
                 number = parent;
                 continue;
             }
-            self.leave(number);
-            let Some(state) = self.class_mut(number) else {
-                return;
-            };
-            let part = &mut state.sharing;
+            let before = (part.virtual_time, part.turn, number);
             if becomes_idle {
                 part.active -= 1;
                 becomes_idle = part.active == 0;
@@ -544,8 +518,16 @@ impl<T> Hfsc<T> {
             if state.settings.ul.is_some() {
                 part.own_fit = part.limits.time_of(part.done);
             }
-            let reached = part.virtual_time;
-            let least = self.class(parent).map_or(0, |parent| parent.least);
+            let (reached, fit) = (part.virtual_time, part.fit);
+            let Some(siblings) = self.class_mut(parent) else {
+                return;
+            };
+            siblings.by_virtual_time.remove(&before);
+            let least = siblings.least;
+            if becomes_idle {
+                siblings.by_fit.remove(&(fit, number));
+                siblings.largest = siblings.largest.max(reached.max(least));
+            }
             if let Some(state) = self.class_mut(number)
                 && reached < least
             {
@@ -553,11 +535,7 @@ impl<T> Hfsc<T> {
                 state.sharing.adjusted += least - reached;
                 state.sharing.virtual_time = least;
             }
-            if becomes_idle {
-                if let Some(parent) = self.class_mut(parent) {
-                    parent.largest = parent.largest.max(reached.max(least));
-                }
-            } else {
+            if !becomes_idle {
                 self.enter(number);
                 self.set_fit(number);
             }
@@ -740,7 +718,10 @@ impl<T> Control for Hfsc<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        let classes = self.classes.len() * size_of::<Option<State>>();
+        let of_class = size_of::<Option<State>>()
+            + Heap::<u64>::BYTES_PER_POSITION
+            + Heap::<u128>::BYTES_PER_POSITION;
+        let classes = self.classes.len() * of_class;
         Footprint {
             fixed_bytes: size_of::<Self>() + classes,
             bytes_per_flow: FlowTable::<T, Option<u32>>::BYTES_PER_FLOW,
@@ -781,9 +762,11 @@ impl<T> Control for Hfsc<T> {
                 assert_eq!(part.fit, fit, "invariant 3");
             }
             let real_time = &state.real_time;
-            let at = real_time.eligible_at;
-            let waits = self.later.contains(&(at, number));
-            let is_due = self.eligible.contains(&(real_time.deadline, at, number));
+            let at = self.later.key(number as usize);
+            let order = self.eligible.key(number as usize);
+            let (waits, is_due) = (at.is_some(), order.is_some());
+            assert!(!waits || at == Some(real_time.eligible_at), "invariant 1");
+            assert!(!is_due || order == Some(real_time.order()), "invariant 1");
             let wanted = has_packets && state.settings.rt.is_some();
             assert_eq!(waits || is_due, wanted, "invariant 1");
             assert!(!(waits && is_due), "invariant 1");
@@ -791,5 +774,7 @@ impl<T> Control for Hfsc<T> {
         }
         let listed = self.later.len() + self.eligible.len();
         assert_eq!(listed, deadlines, "invariant 1");
+        self.later.check();
+        self.eligible.check();
     }
 }

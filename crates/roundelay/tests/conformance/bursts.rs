@@ -75,10 +75,7 @@ fn fates(discipline: &AnyDiscipline, in_bursts: bool) -> Vec<Fate> {
         if in_bursts {
             scheduler.enqueue_burst(now, &mut packets);
         } else {
-            packets = packets
-                .into_iter()
-                .filter_map(|packet| scheduler.enqueue(now, packet).err())
-                .collect();
+            packets.retain(|packet| scheduler.enqueue(now, *packet).is_err());
         }
         fates.extend(packets.iter().map(|packet| Fate::Refused(packet.payload)));
         take_dropped(&mut scheduler, &mut fates);

@@ -7,7 +7,7 @@ use roundelay::schedulers::{AnyDiscipline, custom};
 use roundelay::tree::{Config, Node};
 use roundelay::{
     Arena, Backlog, Departure, DropReason, FlowId, Footprint, Handle, Instant, Limit, Observer,
-    Packet, Port, QueueSpec, Scheduler,
+    Packet, Port, QueueSpec, Refusal, Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 use roundelay_conformance::{Broken, Mix, Violation, Way, check, check_run, operations, subjects};
@@ -77,13 +77,11 @@ enum Fault {
 }
 
 impl Scheduler<Handle, Departure> for Faulty {
-    fn enqueue(&mut self, _: Instant, packet: Packet<Handle>) -> Result<(), Packet<Handle>> {
+    fn enqueue(&mut self, _: Instant, packet: Packet<Handle>) -> Result<(), Refused<Handle>> {
         if packet.len > 1 << 16 {
             self.served += u64::from(self.fault == Fault::KeepsRefused);
-            return Err(Packet {
-                len: packet.len - u32::from(self.fault == Fault::CutsRefused),
-                ..packet
-            });
+            let len = packet.len - u32::from(self.fault == Fault::CutsRefused);
+            return Err(Packet { len, ..packet }.refused(Refusal::Other));
         }
         self.queue.push_back((packet.payload, packet.len));
         self.bytes += u64::from(packet.len)

@@ -85,7 +85,7 @@ impl<S: Scheduler<u64>> Run<S> {
                 let packet = self.packet();
                 let refused = self.scheduler.enqueue(now, packet).err();
                 self.fates
-                    .extend(refused.map(|packet| Fate::Refused(packet.payload)));
+                    .extend(refused.map(|refused| Fate::Refused(refused.packet.payload)));
             }
             7..=11 => {
                 let sent = self.scheduler.dequeue(now);
@@ -279,7 +279,7 @@ fn a_stray_handle_is_refused_or_costs_no_memory() {
         for handle in [Handle(u32::MAX), Handle(Handle::LARGEST.0 + 1)] {
             let stray = Packet::new(FlowId(1), 100, handle);
             match scheduler.enqueue(Instant::ZERO, stray) {
-                Err(refused) => assert_eq!(refused, stray, "{discipline}"),
+                Err(refused) => assert_eq!(refused.packet, stray, "{discipline}"),
                 Ok(()) => while scheduler.dequeue(Instant::ZERO).is_some() {},
             }
             while scheduler.take_dropped().is_some() {}
@@ -349,7 +349,7 @@ fn cancelled_packets_leave_once() {
                             waits += 1;
                             tickets.extend(run.scheduler.newest().map(|ticket| (ticket, packet)));
                         }
-                        Err(refused) => assert_eq!(refused, packet, "{discipline}"),
+                        Err(refused) => assert_eq!(refused.packet, packet, "{discipline}"),
                     }
                 }
                 4 | 5 if !tickets.is_empty() => {

@@ -2,7 +2,7 @@
 
 use roundelay::author::{Pool, Queue};
 use roundelay::schedulers::fifo::Fifo;
-use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Refusal, Refused, Scheduler};
 use roundelay_conformance::{Mix, Violation, operations};
 
 use super::{LENGTH, audit};
@@ -60,7 +60,7 @@ impl Liar {
 }
 
 impl Scheduler<u64> for Liar {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         if self.lies(Lie::Loses) {
             return Ok(());
         }
@@ -70,14 +70,16 @@ impl Scheduler<u64> for Liar {
             return Ok(());
         }
         if self.lies(Lie::RefusesAnother) {
-            return Err(Packet {
-                len: packet.len / 2 + 7,
-                ..packet
-            });
+            let len = packet.len / 2 + 7;
+            return Err(Packet { len, ..packet }.refused(Refusal::Other));
         }
         let refuses = self.lies(Lie::RefusesAndTakes);
         self.pool.push(&mut self.queue, packet);
-        if refuses { Err(packet) } else { Ok(()) }
+        if refuses {
+            Err(packet.refused(Refusal::Other))
+        } else {
+            Ok(())
+        }
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {

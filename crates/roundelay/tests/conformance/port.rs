@@ -8,7 +8,7 @@ use roundelay::author::{Pool, Queue};
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, afq};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet,
-    Port, Rate, Scheduler,
+    Port, Rate, Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 use roundelay_conformance::subjects;
@@ -382,7 +382,7 @@ fn what_a_discipline_will_not_take_is_refused_not_lost() {
 struct Stack(Pool<u64>, Queue);
 
 impl Scheduler<u64> for Stack {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         self.0.push(&mut self.1, packet);
         Ok(())
     }
@@ -463,7 +463,7 @@ struct Shaper {
 }
 
 impl Scheduler<u64> for Shaper {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         let ready = if packet.flow.0 % 2 == 1 {
             Instant::MAX
         } else {

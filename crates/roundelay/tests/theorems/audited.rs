@@ -89,7 +89,7 @@ impl<S: Scheduler<u64>> Audited<S> {
         match self.scheduler.enqueue(NOW, packet) {
             Ok(()) => self.waiting[flow].push_back((self.serial, len)),
             Err(back) => assert!(
-                back == packet && len > self.limits[flow],
+                back.packet == packet && len > self.limits[flow],
                 "only what is too long comes back, as it was"
             ),
         }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, codel, fifo};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
-    QueueSpec, Rate, Scheduler,
+    QueueSpec, Rate, Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 
@@ -272,7 +272,7 @@ impl Careless {
 }
 
 impl Scheduler<u64> for Careless {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         self.longest_seen = self.longest_seen.max(packet.len.into());
         self.queue.push_back(Packet {
             arrival: now,

@@ -279,10 +279,10 @@ fn a_flow_has_its_own_limit() {
             .expect("room");
     }
     let fourth = Packet::new(FlowId(5), 100, 3);
-    assert_eq!(scheduler.refusal(&fourth), Some(Refusal::QueueFull));
-    assert_eq!(scheduler.enqueue(NOW, fourth), Err(fourth));
+    let refused = Err(fourth.refused(Refusal::QueueFull));
+    assert_eq!(scheduler.enqueue(NOW, fourth), refused);
     let other = Packet::new(FlowId(6), 100, 4);
-    assert!(scheduler.refusal(&other).is_none() && scheduler.enqueue(NOW, other).is_ok());
+    assert!(scheduler.enqueue(NOW, other).is_ok());
     scheduler.dequeue(NOW);
     assert!(scheduler.enqueue(NOW, fourth).is_ok());
 }

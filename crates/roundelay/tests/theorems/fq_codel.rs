@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, fq_codel, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Observer,
-    Packet, Port, QueueSpec, Rate, Scheduler,
+    Packet, Port, QueueSpec, Rate, Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 
@@ -129,7 +129,7 @@ impl IdleAtOnce {
 }
 
 impl Scheduler<u64> for IdleAtOnce {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         let number = packet.flow.index();
         if self.queues[number].is_empty() {
             self.deficits[number] = self.quantum;
@@ -536,7 +536,7 @@ impl Careless {
 }
 
 impl Scheduler<u64> for Careless {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         self.longest_seen = self.longest_seen.max(packet.len.into());
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);

@@ -9,7 +9,7 @@ use roundelay::schedulers::lstf::{self, Lstf};
 use roundelay::schedulers::{Discipline, fifo, random};
 use roundelay::{
     Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial,
-    Port, PreemptivePort, Rate, Scheduler, Slack,
+    Port, PreemptivePort, Rate, Refused, Scheduler, Slack,
 };
 use roundelay::{Control, Seed};
 
@@ -139,7 +139,7 @@ pub(crate) struct Listener<S> {
 }
 
 impl<T, S: Scheduler<T>> Scheduler<T> for Listener<S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Refused<T>> {
         self.scheduler.enqueue(now, packet)
     }
 

@@ -9,7 +9,7 @@ use roundelay::schedulers::{
 };
 use roundelay::{
     Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial,
-    Port, PreemptivePort, QueueSpec, Rate, Scheduler, Slack,
+    Port, PreemptivePort, QueueSpec, Rate, Refused, Scheduler, Slack,
 };
 use roundelay::{Control, Seed};
 
@@ -419,7 +419,7 @@ impl Scheduler<Partial<u64>> for Shaper {
         &mut self,
         now: Instant,
         packet: Packet<Partial<u64>>,
-    ) -> Result<(), Packet<Partial<u64>>> {
+    ) -> Result<(), Refused<Partial<u64>>> {
         let ready = if packet.flow == FlowId(3) {
             Instant::MAX
         } else {

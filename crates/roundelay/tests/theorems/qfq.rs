@@ -9,7 +9,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::qfq::{self, Qfq};
 use roundelay::schedulers::{Discipline, drr};
-use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
+use roundelay::{
+    Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Refused, Scheduler,
+};
 use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 
@@ -91,7 +93,7 @@ struct Timed<S> {
 }
 
 impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Refused<Stamp>> {
         let (flow, arrival) = (packet.flow.index(), i128::from(now.as_picos() / 1000));
         self.last[flow] =
             self.last[flow].max(arrival * self.weights[flow]) + i128::from(packet.len) * self.total;
@@ -330,7 +332,10 @@ fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
     let mut qfq = busy();
     for (flow, len) in [(0, 513), (3, 4097), (0, u32::MAX), (5_000, 2049)] {
         let packet = Packet::new(FlowId(flow), len, 7);
-        assert_eq!(qfq.enqueue(NOW, packet), Err(packet));
+        assert_eq!(
+            qfq.enqueue(NOW, packet).map_err(|refused| refused.packet),
+            Err(packet)
+        );
         assert_eq!(state(&qfq), state(&busy()), "flow {flow}, {len} bytes");
     }
 }

@@ -512,7 +512,12 @@ fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
     let mut scheduler = busy();
     for (flow, len) in [(0, 513), (3, 513), (2, 2049), (0, u32::MAX), (5_000, 2049)] {
         let packet = Packet::new(FlowId(flow), len, 7);
-        assert_eq!(scheduler.enqueue(NOW, packet), Err(packet));
+        assert_eq!(
+            scheduler
+                .enqueue(NOW, packet)
+                .map_err(|refused| refused.packet),
+            Err(packet)
+        );
         assert_eq!(
             format!("{scheduler:?}"),
             format!("{:?}", busy()),

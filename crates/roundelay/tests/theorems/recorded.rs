@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use roundelay::schedulers::Discipline;
 use roundelay::{
     Backlog, Bound, Control, Duration, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet,
-    Rate, Scheduler,
+    Rate, Refused, Scheduler,
 };
 use roundelay_metrics::Stamp;
 use roundelay_reference::{GpsServer, Number, Rational};
@@ -54,7 +54,7 @@ fn nanos(now: Instant) -> u64 {
 }
 
 impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Recorder<'_, S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Refused<Stamp>> {
         self.arrivals[packet.flow.index()].push_back(nanos(now));
         self.scheduler.enqueue(now, packet)
     }

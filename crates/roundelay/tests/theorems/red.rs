@@ -10,7 +10,7 @@ use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
     Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit,
-    Observer, Packet, Port, QueueSpec, Rate, Scheduler,
+    Observer, Packet, Port, QueueSpec, Rate, Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 
@@ -292,7 +292,7 @@ impl Memoryless {
 }
 
 impl Scheduler<u64> for Memoryless {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         if self.random.random_bool(self.probability) {
             self.dropped = Some(packet);
         } else {

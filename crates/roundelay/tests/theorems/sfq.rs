@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo, fq_codel, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, FlowId, Footprint, Instant, Limit, Packet, QueueSpec,
-    Scheduler,
+    Refused, Scheduler,
 };
 use roundelay::{Control, Seed};
 
@@ -163,7 +163,7 @@ pub(crate) struct NewFirst {
 }
 
 impl Scheduler<u64> for NewFirst {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         let number = packet.flow.index();
         if self.queues[number].is_empty() {
             self.ring.push_front(number);
@@ -238,7 +238,7 @@ struct LeavesPacketsBehind {
 }
 
 impl Scheduler<u64> for LeavesPacketsBehind {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         let period = now.since(Instant::ZERO).as_nanos() / 50_000_000;
         let bucket = (packet.flow.index() * 5 + period as usize * 3) % 8;
         self.queues[bucket].push_back(packet);

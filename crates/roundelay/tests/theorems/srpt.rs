@@ -185,5 +185,10 @@ fn a_flow_beyond_the_table_is_refused() {
         flow: FlowId(FlowId::LARGEST_TABLED.0 + 1),
         ..with_priority(0, 1, 0)
     };
-    assert_eq!(build().enqueue(Instant::ZERO, packet), Err(packet));
+    assert_eq!(
+        build()
+            .enqueue(Instant::ZERO, packet)
+            .map_err(|refused| refused.packet),
+        Err(packet)
+    );
 }

@@ -295,7 +295,12 @@ pub(crate) fn refusals_change_nothing<S: Scheduler<u64> + std::fmt::Debug>(build
         (FlowId::LARGEST_TABLED.0 + 1, 64),
     ] {
         let (mut scheduler, packet) = (busy(), Packet::new(FlowId(flow), len, 7));
-        assert_eq!(scheduler.enqueue(NOW, packet), Err(packet));
+        assert_eq!(
+            scheduler
+                .enqueue(NOW, packet)
+                .map_err(|refused| refused.packet),
+            Err(packet)
+        );
         assert_eq!(format!("{scheduler:?}"), before, "flow {flow}, {len} bytes");
     }
 }

@@ -239,12 +239,11 @@ fn what_is_longer_than_a_bucket_is_refused_with_the_reason() {
     ] {
         let mut scheduler = build(text);
         let packet = |len| Packet::new(FlowId(0), len, 0);
-        assert_eq!(scheduler.refusal(&packet(most)), None);
-        let refusal = scheduler.refusal(&packet(most + 1));
-        assert_eq!(refusal, Some(Refusal::TooLong { most }), "{text}");
+        let refused = packet(most + 1).refused(Refusal::TooLong { most });
         assert_eq!(
             scheduler.enqueue(at(0), packet(most + 1)),
-            Err(packet(most + 1))
+            Err(refused),
+            "{text}"
         );
         assert!(scheduler.enqueue(at(0), packet(most)).is_ok());
         assert!(

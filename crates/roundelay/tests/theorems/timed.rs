@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use roundelay::schedulers::Discipline;
-use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Refused, Scheduler};
 use roundelay_metrics::Stamp;
 
 use crate::theorems::workload::{Driven, Outcome, Workload};
@@ -110,7 +110,7 @@ fn nanos(now: Instant) -> f64 {
 }
 
 impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Refused<Stamp>> {
         self.book
             .borrow_mut()
             .arrive(nanos(now), packet.flow.index(), packet.len.into());

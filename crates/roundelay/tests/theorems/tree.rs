@@ -7,7 +7,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, wf2q_plus};
 use roundelay::tree::{Config, Node, StandIn, Tree};
-use roundelay::{Backlog, ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{
+    Backlog, ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Refused, Scheduler,
+};
 use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 
@@ -186,7 +188,7 @@ struct Turns {
 }
 
 impl Scheduler<StandIn> for Turns {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<StandIn>) -> Result<(), Packet<StandIn>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<StandIn>) -> Result<(), Refused<StandIn>> {
         self.queue.push_back(packet);
         Ok(())
     }
@@ -227,7 +229,7 @@ struct Forgetful {
 }
 
 impl Scheduler<StandIn> for Forgetful {
-    fn enqueue(&mut self, now: Instant, packet: Packet<StandIn>) -> Result<(), Packet<StandIn>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<StandIn>) -> Result<(), Refused<StandIn>> {
         self.scheduler.enqueue(now, packet)
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, drr, fifo, wf2q_plus};
-use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Refused, Scheduler};
 use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Candidate, Number, Rational, Wf2qPlus as Reference};
@@ -364,7 +364,7 @@ struct Logger<S> {
 }
 
 impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Logger<S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Refused<Stamp>> {
         let (at, flow, len) = (
             now.as_picos() / 1_000,
             packet.flow.index(),

@@ -1,7 +1,7 @@
 //! WFQ: within a packet of the fluid server and no closer.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
-use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Scheduler};
+use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Refused, Scheduler};
 use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Number, Rational};
@@ -219,7 +219,7 @@ fn wfi_grows_with_the_number_of_flows_and_that_of_wf2q_does_not() {
 struct Misinformed(wfq::Wfq<Stamp>, Option<Rate>);
 
 impl Scheduler<Stamp> for Misinformed {
-    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Refused<Stamp>> {
         self.0.enqueue(now, packet)
     }
 

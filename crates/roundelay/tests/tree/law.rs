@@ -6,8 +6,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::tree::{Config, Node, Service, Tree};
-use roundelay::{Backlog, Control, DropReason, Duration, Ecn, FlowId, Instant, Limit};
-use roundelay::{Observer, Packet, Port, QueueSpec, Rate, Refusal, Scheduler, Seed, Slack};
+use roundelay::{Backlog, Control, DropReason, Duration, Ecn, FlowId, Instant, Limit, Refused};
+use roundelay::{Observer, Packet, Port, QueueSpec, Rate, Scheduler, Seed, Slack};
 
 use super::plans::{curved, node, of_htb, rated};
 
@@ -55,14 +55,10 @@ impl Control for Ahead {
 }
 
 impl Scheduler<u32> for Ahead {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Refused<u32>> {
         self.leaf.enqueue(now, packet)?;
         self.refill(now);
         Ok(())
-    }
-
-    fn refusal(&self, packet: &Packet<u32>) -> Option<Refusal> {
-        self.leaf.refusal(packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<u32>> {
@@ -305,12 +301,8 @@ impl<S: Scheduler<u32>> Control for Child<S> {
 }
 
 impl<S: Scheduler<u32>> Scheduler<u32> for Child<S> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Refused<u32>> {
         self.scheduler.enqueue(now, packet)
-    }
-
-    fn refusal(&self, packet: &Packet<u32>) -> Option<Refusal> {
-        self.scheduler.refusal(packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<u32>> {

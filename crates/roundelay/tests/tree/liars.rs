@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use roundelay::tree::{Config, Node, Tree};
-use roundelay::{Acknowledgement, ConfigError, FlowConfig, Hosts};
+use roundelay::{Acknowledgement, ConfigError, FlowConfig, Hosts, Refused};
 use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packet, Scheduler};
 use roundelay::{Control, Seed};
 
@@ -54,7 +54,7 @@ struct Liar {
 }
 
 impl Scheduler<u64> for Liar {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         self.calls += 1;
         if self.lie == Lie::DropsArriving && self.calls.is_multiple_of(2) {
             self.dropped.push_back(packet);
@@ -267,7 +267,7 @@ fn a_tree_says_when_it_is_ready() {
 struct Later(VecDeque<Packet<u64>>, Instant, Arc<AtomicU64>);
 
 impl Scheduler<u64> for Later {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Refused<u64>> {
         self.0.push_back(packet);
         Ok(())
     }

@@ -470,7 +470,11 @@ fn tbf_has_one_child_and_no_limit_as_a_class() {
     plan.set_default("0").expect("a leaf");
     let mut tree = plan.build_tree(Seed::new(1)).expect("legal");
     let long = Packet::new(FlowId(0), 901, ());
-    assert_eq!(tree.enqueue(Instant::ZERO, long), Err(long));
+    assert_eq!(
+        tree.enqueue(Instant::ZERO, long)
+            .map_err(|refused| refused.packet),
+        Err(long)
+    );
     assert!(
         tree.enqueue(Instant::ZERO, Packet::new(FlowId(0), 900, ()))
             .is_ok()

@@ -3,7 +3,9 @@
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::tree::{Config, Node, StandIn, Tree};
-use roundelay::{Backlog, Duration, FlowId, Footprint, Instant, Packet, Rate, Scheduler, Slack};
+use roundelay::{
+    Backlog, Duration, FlowId, Footprint, Instant, Packet, Rate, Refused, Scheduler, Slack,
+};
 use roundelay::{Control, Seed};
 
 use super::plans::node;
@@ -97,7 +99,7 @@ fn a_class_goes_by_the_deadline_of_what_is_next() {
 struct OldestFirst(Vec<Packet<StandIn>>);
 
 impl Scheduler<StandIn> for OldestFirst {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<StandIn>) -> Result<(), Packet<StandIn>> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<StandIn>) -> Result<(), Refused<StandIn>> {
         self.0.push(packet);
         Ok(())
     }

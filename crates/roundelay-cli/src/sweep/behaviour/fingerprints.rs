@@ -122,7 +122,7 @@ fn discipline(discipline: &AnyDiscipline) -> String {
         format!("{name} limit 40"),
         format!("{name} limit 20kb"),
     ];
-    for parameter in discipline.info().parameters {
+    for parameter in discipline.parameters() {
         let values = match parameter.kind {
             Kind::Switch => vec![String::new(), "no".to_owned()],
             Kind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
@@ -301,6 +301,14 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             "link_model.lte".to_owned(),
             port("link_trace = 'lte rate 2mbit length 1s'"),
         ),
+        (
+            "link_model.starlink".to_owned(),
+            port("link_trace = 'starlink rate 2mbit step 100ms gap 20ms length 1s'"),
+        ),
+        (
+            "link_model.steps".to_owned(),
+            port("link_trace = 'steps high 3mbit low 1mbit every 100ms length 1s'"),
+        ),
         ("decision".to_owned(), port("decision = '100us'")),
         (
             "link_layer".to_owned(),
@@ -365,7 +373,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             &["rfc", "linux", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..],
         ),
         ("flavour", &["tahoe", "reno", "newreno", "sack"]),
-        ("control", &["reno", "cubic"]),
+        ("control", &["reno", "cubic", "ledbat"]),
         (
             "slow_start",
             &["until_loss", "by_bytes", "hystart++", "hystart"],
@@ -384,6 +392,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "pacing",
         "quick_acknowledgements",
         "constant_friendliness",
+        "whole_segments",
         "proportional_reduction",
         "timeout_above_round_trip",
         "rack",

@@ -84,7 +84,10 @@ impl Link {
 }
 
 fn enqueue(scheduler: &mut AnyArena<()>, now: Instant, packet: Packet<()>) -> Result<(), Failed> {
-    scheduler
-        .enqueue(now, packet)
-        .map_err(|packet| Failed(format!("a packet of flow {} was refused", packet.flow.0)))
+    scheduler.enqueue(now, packet).map_err(|refused| {
+        Failed(format!(
+            "a packet of flow {} was refused",
+            refused.packet.flow.0
+        ))
+    })
 }

@@ -226,9 +226,10 @@ impl Deadlines {
     /// with the smallest weight the plan's credit.
     pub(super) fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
         let spec: QueueSpec = text.parse().map_err(Failed::from)?;
-        let info = spec.discipline.info();
-        let mut parameters = info.parameters.iter();
-        let has_quantum = parameters.any(|parameter| parameter.name == "quantum");
+        let parameters = spec.discipline.parameters();
+        let has_quantum = parameters
+            .iter()
+            .any(|parameter| parameter.name == "quantum");
         if !has_quantum || text.split_whitespace().any(|word| word == "quantum") {
             return Ok(spec.discipline);
         }

@@ -26,7 +26,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::control::Footprint;
-use crate::drops::Refusal;
+use crate::drops::{Refusal, Refused};
 use crate::flow_config::FlowConfig;
 use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
@@ -582,20 +582,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 
 /// Packets.
 impl<T, P: Storage<T>> Scheduler<T, P> {
-    /// Why a packet would be refused.
-    pub(super) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))
-    }
-
     #[cold]
     #[inline(never)]
-    pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+    pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Refused<T>> {
         let number = packet.flow.index();
         let len = packet.len;
-        if Refusal::of_tabled(&packet, FlowConfig::MAX_PACKET_LEN).is_some()
-            || !self.pool.makes_room_for(&packet)
-        {
-            return Err(packet);
+        let has_room = Refusal::check_tabled(packet.flow, packet.len, FlowConfig::MAX_PACKET_LEN);
+        if let Err(reason) = has_room.and_then(|()| self.pool.make_room_for(&packet)) {
+            return Err(packet.refused(reason));
         }
         if !self.is_known(number) {
             self.join(number, FlowConfig::DEFAULT);

@@ -77,12 +77,8 @@ impl<T, P: Storage<T>> Turns<T, P> {
         self.round.len()
     }
 
-    pub(super) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        self.pool.refusal(packet)
-    }
-
-    pub(super) fn makes_room_for(&mut self, packet: &Packet<T>) -> bool {
-        self.pool.makes_room_for(packet)
+    pub(super) fn make_room_for(&mut self, packet: &Packet<T>) -> Result<(), Refusal> {
+        self.pool.make_room_for(packet)
     }
 
     /// Appends a packet to a bucket, with room made before.

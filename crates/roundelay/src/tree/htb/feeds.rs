@@ -1,12 +1,12 @@
 //! Feeds: the classes that take turns at one priority, in a level's row or below an inner class.
 
-use alloc::collections::BTreeSet;
-use core::ops::Bound::{Excluded, Unbounded};
+use alloc::vec::Vec;
 
 /// Classes that take turns, in the order of their numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Feed {
-    members: BTreeSet<u32>,
+    /// Sorted: to shift thousands of numbers takes less than to keep them in a tree.
+    members: Vec<u32>,
     /// Whose turn it is. None: the round is over, or has not begun.
     turn: Option<u32>,
     /// The class whose turn it was when it left the feed.
@@ -19,7 +19,7 @@ impl Feed {
     }
 
     pub(super) fn has(&self, number: u32) -> bool {
-        self.members.contains(&number)
+        self.members.binary_search(&number).is_ok()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
@@ -27,7 +27,9 @@ impl Feed {
     }
 
     pub(super) fn insert(&mut self, number: u32) {
-        self.members.insert(number);
+        if let Err(place) = self.members.binary_search(&number) {
+            self.members.insert(place, number);
+        }
     }
 
     /// The class whose turn it is. A class that left during its turn has it again if it is back,
@@ -35,7 +37,7 @@ impl Feed {
     pub(super) fn turn(&mut self) -> Option<u32> {
         let left = self.left.take();
         if let (None, Some(left)) = (self.turn, left) {
-            self.turn = self.members.range(left..).next().copied();
+            self.turn = self.first_from(left);
         }
         self.turn
     }
@@ -48,7 +50,7 @@ impl Feed {
     /// Ends a turn.
     pub(super) fn advance(&mut self) {
         if let Some(turn) = self.turn {
-            self.turn = self.after(turn);
+            self.turn = self.first_from(turn + 1);
         }
     }
 
@@ -58,7 +60,7 @@ impl Feed {
             self.turn = None;
             self.left = Some(number);
         }
-        self.members.remove(&number);
+        self.take_out(number);
     }
 
     /// Removes a class and ends its turn, if it has it.
@@ -66,12 +68,18 @@ impl Feed {
         if self.turn == Some(number) {
             self.advance();
         }
-        self.members.remove(&number);
+        self.take_out(number);
     }
 
-    fn after(&self, number: u32) -> Option<u32> {
-        let later = (Excluded(number), Unbounded);
-        self.members.range(later).next().copied()
+    fn take_out(&mut self, number: u32) {
+        if let Ok(place) = self.members.binary_search(&number) {
+            self.members.remove(place);
+        }
+    }
+
+    fn first_from(&self, number: u32) -> Option<u32> {
+        let place = self.members.partition_point(|member| *member < number);
+        self.members.get(place).copied()
     }
 
     /// The turn is a member's.

@@ -1,0 +1,3 @@
+//! Tests of the scenarios: one program, so that the crates under test are linked once.
+
+mod scenarios;
