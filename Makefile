@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-kinds peers-tcp-check peers-lengths peers-scripts validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-medium papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-kinds peers-tcp-check peers-lengths peers-scripts validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny workflows browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs machine-code index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-actionlint setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -73,7 +73,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check peers-scripts setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest workflows release captures fuzz miri seeded peers-programs peers-linux peers-lengths peers-tcp-check peers-scripts setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, unsafe code, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: faults:: live:: --ignored
@@ -258,6 +258,9 @@ purity: setup-bare-metal ## the core builds for a bare-metal target and depends 
 
 # Advisories need the database of RustSec, from GitHub: where it cannot be had, this says so.
 deny: export PATH := $(CURDIR)/$(TOOLS)/deny/bin:$(PATH)
+workflows: setup-actionlint ## the workflows of the forge, which call these targets (needs Go)
+	$(TOOLS)/actionlint/actionlint
+
 deny: setup-deny ## licences, sources, duplicates and advisories of dependencies
 	cargo deny --locked --all-features check licenses bans sources
 	@if timeout 120 cargo deny --locked fetch db > /dev/null 2>&1; \
@@ -641,6 +644,9 @@ setup_target = rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I%
 	  || test -d /usr/lib/rustlib/src/rust/library \
 	  || timeout 60 rustup target add $(1) \
 	  || { $(INSTALL) rustc-web rust-web-src; }
+
+setup-actionlint:
+	command -v $(TOOLS)/actionlint/actionlint > /dev/null || GOBIN="$(CURDIR)/$(TOOLS)/actionlint" go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 setup-bare-metal:
 	$(call setup_target,$(BARE_METAL))

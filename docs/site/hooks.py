@@ -87,8 +87,14 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 
 
+# How much a page counts in the search, by the beginning of its path: what one does comes before what one looks up.
+WEIGHTS = [("docs/install.md", 4.0), ("docs/guides/", 4.0), ("docs/tutorial.md", 4.0), ("docs/papers/", 0.3), ("docs/testing/", 0.3), ("docs/performance", 0.3), ("docs/simulator/validation", 0.3), ("docs/", 2.0), ("reference/", 0.5)]
+
+
 def on_page_markdown(markdown: str, page, config, files: Files) -> str:
     """Links to files and folders without a page lead to the forge."""
+    weights = [weight for beginning, weight in WEIGHTS if page.file.src_uri.startswith(beginning)]
+    page.meta.setdefault("search", {"boost": weights[0] if weights else 1.0})
 
     def target(match: re.Match[str]) -> str:
         address = match.group(1)

@@ -28,15 +28,30 @@ use crate::sweep::arguments::Sweep;
 use crate::terminal::Color;
 use crate::verify::arguments::Verify;
 
+/// Statuses with which the program ends, and what they mean.
+pub(crate) const EXIT_STATUS: [(&str, &str); 4] = [
+    ("0", "success"),
+    (
+        "1",
+        "the run failed, or a check failed (a bound is violated, a log is inconsistent)",
+    ),
+    (
+        "2",
+        "an argument is wrong, or an input file is missing or invalid",
+    ),
+    ("130", "interrupted"),
+];
+
 /// Printed after the help text of `roundelay`.
-const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is \
-    violated, a log is inconsistent); 2 an argument is wrong, or an input file is missing or \
-    invalid; 130 interrupted";
+fn exit_status() -> String {
+    let meanings = EXIT_STATUS.map(|(status, meaning)| format!("{status} {meaning}"));
+    format!("Exit status: {}", meanings.join("; "))
+}
 
 /// Compare queue disciplines (packet schedulers and AQM) on captures and in simulated networks
 #[derive(Debug, Parser)]
 #[command(name = "roundelay", version, disable_help_subcommand = true,
-          arg_required_else_help = true, after_help = EXIT_STATUS)]
+          arg_required_else_help = true, after_help = exit_status())]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

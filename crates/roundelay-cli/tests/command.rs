@@ -956,6 +956,9 @@ fn every_command_has_a_man_page() {
         let page = success(run(&["man", name]));
         let file = folder.path(&format!("man/roundelay-{name}.1"));
         assert_eq!(fs::read_to_string(file).unwrap(), page);
+        for section in ["EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "SEE ALSO"] {
+            assert!(page.contains(section), "{name}: {section}");
+        }
         for option in success(run(&["help", name])).split_whitespace() {
             if let Some(option) = option.strip_prefix("--").filter(|word| !word.is_empty()) {
                 let end = option.find(|c: char| !(c.is_alphanumeric() || c == '-'));

@@ -3,6 +3,7 @@
 //!
 //! No test measures time: order and books hold on any machine.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -1048,6 +1049,14 @@ fn strangers_see_other_addresses_and_no_files() {
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
+/// Names of metrics in a page or in queries.
+fn names_of_metrics(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words
+        .filter(|word| word.starts_with("roundelay_"))
+        .collect()
+}
+
 #[test]
 fn metrics_and_the_page_tell_what_the_verdict_tells() {
     let folder = folder("page");
@@ -1095,6 +1104,8 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
         }
         let sent = |page: &str| number(page, "roundelay_packets_total{way=\"up\",phase=\"1\"}");
         let second = metrics(&address);
+        let dashboard = include_str!("../../../examples/grafana/live.json");
+        assert_eq!(names_of_metrics(&second), names_of_metrics(dashboard));
         assert!(
             sent(&first) > 0.0 && sent(&second) >= sent(&first),
             "{second}"

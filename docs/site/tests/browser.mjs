@@ -1,7 +1,7 @@
 // Browser test of the documentation site: node browser.mjs target/site. Exits 1 on any failure.
 //
-// From file://, in headless Chromium: no request to another place, no error, a search for "qfq"
-// finds the discipline's page, diagrams are drawn, a narrow page does not scroll sideways.
+// From file://, in headless Chromium: no request to another place, no error, searches
+// find the pages that help, diagrams are drawn, a narrow page does not scroll sideways.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -26,10 +26,15 @@ try {
     await page.goto(address("index.html"));
     const scheme = await page.evaluate(() => document.body.getAttribute("data-md-color-scheme"));
     assert.equal(scheme, colorScheme === "dark" ? "slate" : "default");
-    await page.fill("input[data-md-component=search-query]", "qfq");
-    await page.waitForSelector(".md-search-result__item a", { state: "attached", timeout: 30000 });
-    const found = await page.$$eval(".md-search-result__item a", (links) => links.map((link) => link.href));
-    assert.ok(found.some((link) => link.includes("qfq")), `found: ${found}`);
+    // What one wants to do leads to the page that says how.
+    const searches = { qfq: "qfq", bufferbloat: "docs/guides/", nftables: "docs/import", install: "docs/install", "change the rate": "docs/live" };
+    for (const [words, wanted] of Object.entries(searches)) {
+      await page.goto(address("index.html"));
+      await page.fill("input[data-md-component=search-query]", words);
+      await page.waitForSelector(".md-search-result__item a", { state: "attached", timeout: 30000 });
+      const found = await page.$$eval(".md-search-result__item a", (links) => links.map((link) => link.href));
+      assert.ok(found.slice(0, 3).some((link) => link.includes(wanted)), `${words}: ${found}`);
+    }
 
     for (const path of ["ARCHITECTURE.html", "docs/schedulers/fq_codel.html"]) {
       await page.goto(address(path));
