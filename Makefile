@@ -256,11 +256,11 @@ purity: setup-bare-metal ## the core builds for a bare-metal target and depends 
 	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
 	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay --config profile.dev.opt-level=0
 
-# Advisories need the database of RustSec, from GitHub: where it cannot be had, this says so.
-deny: export PATH := $(CURDIR)/$(TOOLS)/deny/bin:$(PATH)
 workflows: setup-actionlint ## the workflows of the forge, which call these targets (needs Go)
 	$(TOOLS)/actionlint/actionlint
 
+# Advisories need the database of RustSec, from GitHub: where it cannot be had, this says so.
+deny: export PATH := $(CURDIR)/$(TOOLS)/deny/bin:$(PATH)
 deny: setup-deny ## licences, sources, duplicates and advisories of dependencies
 	cargo deny --locked --all-features check licenses bans sources
 	@if timeout 120 cargo deny --locked fetch db > /dev/null 2>&1; \

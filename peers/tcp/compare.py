@@ -34,6 +34,7 @@ CAPTURE = HERE / "capture.pcap.gz"
 KERNEL = HERE / "kernel.json"
 PAGE = ROOT / "docs" / "simulator" / "validation.md"
 FIGURES_FILE = ROOT / "docs" / "performance" / "peers-tcp.txt"
+FIGURES_OF_KINDS = ROOT / "docs" / "performance" / "peers-tcp-kinds.txt"
 BEGIN, END = "<!-- peers-tcp: begin -->", "<!-- peers-tcp: end -->"
 KINDS_BEGIN, KINDS_END = "<!-- peers-tcp kinds: begin -->", "<!-- peers-tcp kinds: end -->"
 SEEDS = 5
@@ -366,20 +367,23 @@ def kinds_scores():
 
 
 def write_kinds():
-    """The table by kind, between its marks on the page."""
+    """The table by kind, between its marks on the page, and each figure in a file of its own."""
     scores = ["| kind | figures in the band | needed | Linux, its second run beside the others | median error |", "|---|---|---|---|---|"]
-    lines = ["| set-up | figure | Linux | ours | in the band |", "|---|---|---|---|---|"]
+    lines = ["Linux: mean and standard deviation of its runs. Ours: as the capture of the kind is read."]
     sums = [0, 0, 0]
     for kind, rows, inside, second, total, error in kinds_scores():
         scores.append(f"| {kind} | {inside} of {total} | {NEEDED_OF_KIND[kind]:.0%} | {second} of {total} | {error:.1f} % |")
         sums = [sums[0] + inside, sums[1] + second, sums[2] + total]
         last = None
         for setup, figure, average, deviation, ours, fits in rows:
-            title = "" if setup is last else f"{setup.name}: {setup.mbit} Mbit/s, `{setup.qdisc}`, {setup.control}"
+            if setup is not last:
+                lines += ["", f"{setup.name}: {setup.mbit} Mbit/s, {setup.qdisc}, {setup.control}", ROW("", "Linux", "ours", "band", "").rstrip()]
             last = setup
-            lines.append(f"| {title} | {figure} | {cell(figure, average)} ± {cell(figure, deviation)} | {cell(figure, ours)} | {'yes' if fits else '**no**'} |")
+            linux = f"{cell(figure, average)} ± {cell(figure, deviation)}"
+            lines.append(ROW(figure, linux, cell(figure, ours), "yes" if fits else "NO", "").rstrip())
     scores.append(f"| all | {sums[0]} of {sums[2]} | | {sums[1]} of {sums[2]} | |")
-    put_between(KINDS_BEGIN, KINDS_END, [*scores, "", *lines])
+    put_between(KINDS_BEGIN, KINDS_END, scores)
+    FIGURES_OF_KINDS.write_text("\n".join([*lines, ""]))
 
 
 def put_between(begin, end, lines):
@@ -428,24 +432,27 @@ def cell(figure, value):
     return "" if value is None else f"{value:,.{FIGURES[figure][0]}f}"
 
 
+# A line of a set-up's figures.
+ROW = "{:24}{:>20}{:>12}{:>6}{:>12}".format
+
+
 def write_table():
     """All figures into their file, and the scores between the page's marks."""
     results = Results()
     runs = min(len(results.kernel[setup.name]["drops"]) for setup in results.setups)
     figures = [f"Linux: mean and standard deviation of {runs} runs or more. Ours: means of {REPLICAS} replicas."]
-    row = "{:24}{:>20}{:>12}{:>6}{:>12}".format
     for setup in results.setups:
         kernel, closed, opened = results.kernel[setup.name], results.closed[setup.name], results.open.get(setup.name, {})
         title = f"{setup.name}: {setup.mbit} Mbit/s, {setup.qdisc}, {setup.control}"
         if not is_captured(setup):
             title += f", bulk transfers: {setup.bulks}, as written down"
-        figures += ["", title, row("", "Linux", "ours", "band", "open loop")]
+        figures += ["", title, ROW("", "Linux", "ours", "band", "open loop")]
         for figure, values in known(kernel).items():
             average, deviation, allowed = band(figure, values)
             ours = closed.get(figure)
             fits = "yes" if ours is not None and abs(ours - average) <= allowed else "NO"
             linux = f"{cell(figure, average)} ± {cell(figure, deviation)}"
-            figures.append(row(figure, linux, cell(figure, ours), fits, cell(figure, opened.get(figure))).rstrip())
+            figures.append(ROW(figure, linux, cell(figure, ours), fits, cell(figure, opened.get(figure))).rstrip())
     FIGURES_FILE.write_text("\n".join(figures) + "\n")
     lines = ["| model | figures in the band | median error |", "|---|---|---|"]
     lines.append(f"| Linux, one run beside the others | | {results.own_error():.1f} % |")
