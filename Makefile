@@ -100,22 +100,22 @@ package: ## the crates as a registry gets them: built without npm, and the tests
 
 # The files of a release. Paths are relative, so that no recipe takes a part of this folder's own path for another word.
 FILES := target/release-files
-# A Linux may lack gcc's own shared library, which Rust's standard library asks for. In its place the linker finds a script that names the static one.
-STATIC_GCC := target/static-gcc
-# Equal functions become one, where the linker can: more than a megabyte less.
-FOLDING = $(shell mkdir -p target && echo 'fn main() {}' > target/empty.rs && rustc -C link-arg=-Wl,--icf=all -o target/empty target/empty.rs 2> /dev/null && echo -C link-arg=-Wl,--icf=all)
-BINARY_FLAGS = -C strip=symbols -C link-arg=-L$(STATIC_GCC) $(FOLDING)
+# Zig links for glibc 2.28 and later, whatever this machine has, and with its own library for unwinding in place of gcc's.
+ZIG := $(TOOLS)/zig
+GNU := $(shell uname -m)-unknown-linux-gnu
 MATURIN := $(TOOLS)/maturin/bin/maturin
+# A Linux with musl may lack gcc's own shared library. In its place the linker finds a script that names the static one.
+STATIC_GCC := target/static-gcc
 MUSL := $(shell uname -m)-unknown-linux-musl
 MUSL_ENV := CARGO_TARGET_$(shell echo $(MUSL) | tr a-z- A-Z_)
 export ADVISORIES TREE
 release: release-fetch ## the files of a release in target/release-files, tested: binary, archive, .deb, wheels, checksums; publishes nothing
 	python3 packaging/release.py check
 	rm -rf $(FILES) && mkdir -p $(FILES)
+	PATH="$(CURDIR)/$(ZIG)/bin:$$PATH" cargo-zigbuild rustc --release --locked -p roundelay-cli --bin roundelay --target $(GNU).2.28 -- -C strip=symbols
+	cp target/$(GNU)/release/roundelay $(FILES)/roundelay
+	PATH="$(CURDIR)/$(ZIG)/bin:$$PATH" $(MATURIN) build --release --zig --target $(GNU) --compatibility manylinux_2_28 --out $(FILES)
 	mkdir -p $(STATIC_GCC) && echo 'GROUP ( -lgcc_eh -lgcc )' > $(STATIC_GCC)/libgcc_s.so
-	cargo rustc --release --locked -p roundelay-cli --bin roundelay -- $(BINARY_FLAGS)
-	cp target/release/roundelay $(FILES)/roundelay
-	$(MATURIN) build --release --out $(FILES)
 	if command -v musl-gcc > /dev/null && rustc --print target-libdir --target $(MUSL) | xargs test -d; then \
 	  $(MUSL_ENV)_LINKER=musl-gcc $(MUSL_ENV)_RUSTFLAGS="-C target-feature=-crt-static -C link-arg=-L$(STATIC_GCC)" \
 	  $(MATURIN) build --release --target $(MUSL) --compatibility musllinux_1_2 --out $(FILES); \
@@ -123,7 +123,7 @@ release: release-fetch ## the files of a release in target/release-files, tested
 	python3 packaging/release.py pack $(FILES)
 	python3 packaging/release.py verify $(FILES)
 
-release-fetch: $(MATURIN) setup-musl ## all that `make release` needs from a network
+release-fetch: $(MATURIN) $(ZIG)/bin/cargo-zigbuild setup-musl ## all that `make release` needs from a network
 	cargo fetch --locked
 
 # $(call one_of,LIST,PACKAGE): this package's lines of a list with hashes. Without these, a line that pip refuses.
@@ -131,6 +131,11 @@ one_of = awk '/^$(2)==/ {wanted = 1} wanted {print; found = 1} !/\\$$/ {wanted =
 $(MATURIN): crates/roundelay-python/requirements.txt
 	python3 -m venv $(TOOLS)/maturin || { $(INSTALL) python3-venv && python3 -m venv $(TOOLS)/maturin; }
 	$(TOOLS)/maturin/bin/pip install --quiet --no-deps --require-hashes -r <($(call one_of,$<,maturin))
+	touch $@
+
+$(ZIG)/bin/cargo-zigbuild: $(SINGLE)
+	python3 -m venv $(ZIG) || { $(INSTALL) python3-venv && python3 -m venv $(ZIG); }
+	$(ZIG)/bin/pip install --quiet --no-deps --require-hashes -r <($(call one_of,$<,cargo-zigbuild); $(call one_of,$<,ziglang))
 	touch $@
 
 # Not everywhere to be had: without it, the release lacks a wheel.
@@ -143,8 +148,8 @@ RELEASE_CLONE := target/release-clone
 release-offline: release-fetch ## make release from the last commit: in a fresh clone, without a network after its dependencies are fetched
 	rm -rf $(RELEASE_CLONE)
 	git clone --quiet . $(RELEASE_CLONE)/clone
-	mkdir -p $(RELEASE_CLONE)/clone/$(TOOLS) && ln -s "$(CURDIR)/$(TOOLS)/maturin" $(RELEASE_CLONE)/clone/$(TOOLS)/maturin
-	touch $(MATURIN) # younger than the clone's list of packages
+	mkdir -p $(RELEASE_CLONE)/clone/$(TOOLS) && ln -s "$(CURDIR)/$(TOOLS)/maturin" "$(CURDIR)/$(TOOLS)/zig" $(RELEASE_CLONE)/clone/$(TOOLS)
+	touch $(MATURIN) $(ZIG)/bin/cargo-zigbuild # younger than the clone's lists of packages
 	export CARGO_HOME="$(CURDIR)/$(RELEASE_CLONE)/cargo" PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/clone && \
 	  CARGO_NET_OFFLINE=false cargo fetch --locked && \
 	  CARGO_NET_OFFLINE=true ADVISORIES=unchecked unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release

@@ -27,6 +27,8 @@ import notices
 ROOT = Path(__file__).resolve().parent.parent
 #: Parts of glibc: what the binary may need of the system.
 LIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+#: The oldest glibc with which everything works.
+GLIBC = "2.28"
 #: Most bytes of the stripped binary.
 MOST_BYTES = 29_000_000
 DOCUMENTS = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"]
@@ -325,6 +327,8 @@ def verify_binary(binary: Path) -> None:
     others = needed(binary) - LIBC
     if others:
         fail(f"{binary}: needs {sorted(others)}: expected libraries of glibc alone")
+    if glibc(binary) != GLIBC:
+        fail(f"{binary}: needs glibc {glibc(binary)}: expected {GLIBC}")
     if ".symtab" in run("readelf", "--sections", "--wide", binary):
         fail(f"{binary}: has symbols: expected a stripped binary")
     size = binary.stat().st_size
@@ -391,7 +395,7 @@ def verify_wheel(wheel: Path, folder: Path) -> None:
         if not any(name.endswith(f"licenses/{licence}") for name in names):
             fail(f"{wheel}: lacks {licence}")
     verify_notices(wheel, "".join(texts), "roundelay-python")
-    allowed = LIBC | {"libgcc_s.so.1"}
+    allowed = LIBC
     if "musllinux" in wheel.name:
         allowed = {"libc.so", f"libc.musl-{machine()}.so.1"}
     others = needed(folder / module) - allowed

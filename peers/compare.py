@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
 import questions
@@ -240,87 +239,9 @@ def check_sfq(names, folder):
     claim(f"with the paper's rules {equal['paper']} of {SFQ_RUNS} runs are equal: a difference is found", equal["paper"] == 0)
 
 
-# A capture with both directions of its connections.
-CAPTURE = ROOT / "examples/captures/home-both.pcap.gz"
-# Starts are written in whole microseconds, and ns-2 adds up the times between them.
-NEAR = 5e-6
-
-
-def wanted():
-    """What the applications of the capture want: starts of connections, and who writes how many bytes."""
-    printed = subprocess.run([PROGRAM, "applications", CAPTURE], capture_output=True, text=True, check=True).stdout
-    connections = []
-    for source in tomllib.loads(printed)["source"]:
-        for connection in source.get("connections", []):
-            start = micros(connection["start"])
-            # Connections of vectors start with their first write.
-            _, _, *after = connection["messages"][0].split()
-            start += micros(after[1]) if after else 0
-            writes = [(message[0], int(message.split()[1].removesuffix("b"))) for message in connection["messages"]]
-            connections.append((start / 1e6, writes))
-    return sorted(connections)
-
-
-def micros(text):
-    return int(text.removesuffix("us"))
-
-
-def of_tmix(vectors, folder):
-    """The same as ns-2's Tmix does it with these vectors."""
-    path = folder / "vectors"
-    path.write_text(vectors)
-    printed = subprocess.run(["ns", ROOT / "peers/tmix.tcl", path, "120"], capture_output=True, text=True, check=True).stderr
-    starts, writes = {}, {}
-    for line in printed.splitlines():
-        if begun := re.match(r"([\d.]+) [\d.]+ -> [\d.]+ \(cv: (\d+)\) NEW CONN", line):
-            starts[begun[2]] = float(begun[1])
-        # The client's node is 0.
-        elif written := re.match(r"[\d.]+ App \( \S+ / \d+ / (\d+) / (\d)\.\d+ \)> sent (\d+) B ADU", line):
-            writes.setdefault(written[1], []).append((">" if written[2] == "0" else "<", int(written[3])))
-    return sorted((start, writes.get(number, [])) for number, start in starts.items())
-
-
-def unequal(ours, theirs):
-    """Connections without one that starts at the same time, with the same writes."""
-    theirs, lacking = list(theirs), []
-    for start, writes in ours:
-        found = next((other for other in theirs if abs(start - other[0]) <= NEAR and writes == other[1]), None)
-        if found is None:
-            lacking.append((start, writes))
-        else:
-            theirs.remove(found)
-    return lacking
-
-
-def is_answered_twice(writes):
-    """Whether an end writes behind two writes of the other end in a row."""
-    ends = "".join(end for end, _ in writes)
-    return ">><" in ends or "<<>" in ends
-
-
-def check_vectors(names, folder):
-    if "ns-2" not in names:
-        return
-    ours = wanted()
-    for form in ("older", "newer"):
-        vectors = subprocess.run([PROGRAM, "applications", CAPTURE, "--tmix", form], capture_output=True, text=True, check=True).stdout
-        theirs = of_tmix(vectors, folder)
-        lacking = unequal(ours, theirs)
-        # In the newer format ns-2 takes one write for the whole answer, and waits forever behind the second one.
-        if form == "newer":
-            lacking = [(start, writes) for start, writes in lacking if not is_answered_twice(writes)]
-        done = f"{len(theirs)} of {len(ours)} connections start, {sum(len(writes) for _, writes in theirs)} writes"
-        claim(f"ns-2's Tmix reads our vectors, {form}: {done}, {len(lacking)} otherwise than here", len(theirs) == len(ours) and not lacking)
-    line = next(line for line in vectors.splitlines() if line.startswith("I "))
-    *words, length = line.split()
-    changed = vectors.replace(line, " ".join([*words, str(int(length) + 1)]), 1)
-    lacking = [writes for _, writes in unequal(ours, of_tmix(changed, folder)) if not is_answered_twice(writes)]
-    claim(f"a write of a byte more is found: {len(lacking)} connection differs", len(lacking) == 1)
-
-
 def check(names):
     with tempfile.TemporaryDirectory() as folder:
-        for checked in (check_cbr, check_tcp, check_bursts, check_sfq, check_vectors):
+        for checked in (check_cbr, check_tcp, check_bursts, check_sfq):
             checked(names, Path(folder))
     if not claims:
         sys.exit("\nnothing was claimed: neither ns-2 nor ns-3 is here to compare with (make setup-ns2, make setup-ns3)")

@@ -7,14 +7,12 @@ pub(crate) mod scenario;
 pub(crate) mod setting;
 pub(crate) mod sources;
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use roundelay_files::LONGEST_TEXT;
 use roundelay_report::doubts;
 use roundelay_trace::arguments::parse_rate;
-use roundelay_trace::connections::{Applications, applications, tmix};
+use roundelay_trace::connections::{Applications, applications};
 use roundelay_trace::{Options, Selection, Span, Stop};
 
 use crate::anonymise::CAPTURE;
@@ -23,9 +21,8 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::progress::BarOfReadings;
 use crate::terminal::{print, tell};
-use crate::text_file;
 use crate::threads::in_pool;
-use arguments::{Arguments, Controls, Tmix};
+use arguments::{Arguments, Controls};
 use doubts::{remark, warning};
 use setting::Setting;
 
@@ -47,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// What is written of the applications behind a capture.
 struct Written {
-    /// A scenario or connection vectors.
+    /// A scenario.
     text: String,
     /// What is in doubt, in sentences.
     doubts: Vec<String>,
@@ -58,7 +55,7 @@ struct Written {
 fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
     let mut options = options(arguments)?;
     let strangers = arguments.strangers.map(&host.stop)?;
-    let mut applications = read(arguments, &options, host)?;
+    let mut applications = read_capture(&arguments.capture, &options, false, &host.stop)?;
     if strangers.is_some() {
         applications.name = CAPTURE.to_owned();
     }
@@ -72,11 +69,7 @@ fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
     written
         .doubts
         .extend(warning(&applications, has_round_trip, &arguments.up));
-    written.text = match arguments.tmix {
-        Some(Tmix::Older) => tmix::write(&applications, tmix::Format::Older),
-        Some(Tmix::Newer) => tmix::write(&applications, tmix::Format::Newer),
-        None => scenario::text(&applications, &setting(arguments), &written.doubts),
-    };
+    written.text = scenario::text(&applications, &setting(arguments), &written.doubts);
     if let Some(map) = strangers {
         written.text = map.text(&written.text);
         for doubt in &mut written.doubts {
@@ -115,25 +108,6 @@ fn setting(arguments: &Arguments) -> Setting {
         controls: Controls::of(&arguments.control),
         ..Setting::default()
     }
-}
-
-fn read(arguments: &Arguments, options: &Options, host: &Host) -> Result<Applications, Failure> {
-    let path = &arguments.capture;
-    if !has_vectors(path) {
-        return read_capture(path, options, false, &host.stop);
-    }
-    let text = text_file::read(path, "Tmix's connection vectors", &host.stop)?;
-    tmix::read(&path.display().to_string(), &text).map_err(Failure::usage)
-}
-
-/// Bytes at the start of a file in which a text shows itself.
-const HEAD: u64 = 65_536;
-
-/// Whether a file is a text of connection vectors.
-fn has_vectors(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    path.is_file() && read.is_ok() && tmix::is_vectors(&String::from_utf8_lossy(&head))
 }
 
 /// Reads the applications behind a capture, with a bar on a terminal unless quiet.

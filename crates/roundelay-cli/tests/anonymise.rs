@@ -111,7 +111,6 @@ fn no_output_has_an_address_or_a_path_of_the_owner() {
         success(folder.compare(&[&hidden[..], &["--direction", "both"]].concat())),
         success(folder.compare(&[&filter[..], &hidden, &["--json"]].concat())),
         success(run(&["applications", &capture, "--anonymise"])),
-        success(run(&["applications", &capture, "--anonymise", "--tmix"])),
     ];
     for file in [html, format!("{csv}/flows.csv"), markdown] {
         texts.push(fs::read_to_string(file).unwrap());

@@ -851,25 +851,6 @@ fn options_of_react_need_it() {
     assert!(message.contains("--react"), "{message}");
 }
 
-/// Connection vectors are written in both formats, and read again as the same connections.
-#[test]
-fn connection_vectors_are_written_and_read() {
-    let folder = Folder::new("tmix");
-    let direct = stdout(&["applications", BOTH_WAYS, "--rate", "5mbit"]);
-    let count = |text: &str| text.matches("{ start").count();
-    for format in ["--tmix", "--tmix=newer"] {
-        let vectors = stdout(&["applications", BOTH_WAYS, format]);
-        let path = folder.write("vectors.txt", &vectors);
-        let again = stdout(&["applications", &path, "--rate", "5mbit"]);
-        assert_eq!(count(&again), count(&direct), "{format}");
-        let bad = folder.write("bad.txt", &format!("{vectors}> lots\n"));
-        let output = run(&["applications", &bad]);
-        assert_eq!(output.status.code(), Some(2));
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(message.contains("'lots'; expected bytes"), "{message}");
-    }
-}
-
 /// Captures of a kernel's senders and scenarios, described in the README there.
 const SENDERS: &str = "crates/roundelay-cli/tests/senders";
 

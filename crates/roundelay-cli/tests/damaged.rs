@@ -39,8 +39,6 @@ const WEIGHTS: &str = "default = 1
 match = 'dst port 53'
 weight = 4
 ";
-const VECTORS: &str =
-    "SEQ 1500000 2 0 7\nw 65535 64240\nr 40000\n> 826\nt 534\n< 1213\nt 872\n> 10\n";
 const SCRIPT: &str = "DEV=eth0\ntc qdisc add dev $DEV root handle 1: htb default 10\n\
                       tc class add dev $DEV parent 1: classid 1:10 htb rate 5mbit\n";
 const FLOWS: &str = "[[flow]]
@@ -109,7 +107,7 @@ const fn told(mut reader: Reader, cut: &'static str) -> Reader {
 }
 
 /// Every command that reads a file, with each kind of file. See [`prepared`] for these.
-const READERS: [Reader; 19] = [
+const READERS: [Reader; 16] = [
     reader("calls.toml", "simulate damaged -q"),
     reader("calls.toml", "replay damaged -q"),
     reader("calls.toml", "sweep damaged topology.rate=1mbit --why -q"),
@@ -128,8 +126,6 @@ const READERS: [Reader; 19] = [
         "weights.toml",
         "compare calls.pcapng drr --weights damaged --rate 1mbit -q --no-cost",
     ),
-    reader("vectors.txt", "applications damaged"),
-    reader("vectors.txt", "applications damaged --tmix"),
     reader("script.sh", "import damaged"),
     told(
         reader("record.pcapng", "verify damaged"),
@@ -141,10 +137,6 @@ const READERS: [Reader; 19] = [
     ),
     reader("calls.log", "verify damaged"),
     told(reader("calls.pcapng", "applications damaged"), "cut off"),
-    told(
-        reader("calls.pcapng", "applications damaged --tmix"),
-        "cut off",
-    ),
     told(
         reader(
             "calls.pcapng",
@@ -182,7 +174,6 @@ fn prepared(name: &str) -> PathBuf {
         ("tree.toml", TREE.as_bytes()),
         ("flows.toml", FLOWS.as_bytes()),
         ("weights.toml", WEIGHTS.as_bytes()),
-        ("vectors.txt", VECTORS.as_bytes()),
         ("script.sh", SCRIPT.as_bytes()),
         ("record.pcapng", &record),
     ] {

@@ -270,16 +270,6 @@ const READERS: &[(&str, &str, Tried)] = &[
         By("words"),
     ),
     (
-        "roundelay-trace/src/connections/tmix.rs",
-        "is_vectors",
-        Through("vectors"),
-    ),
-    (
-        "roundelay-trace/src/connections/tmix.rs",
-        "read",
-        By("vectors"),
-    ),
-    (
         "roundelay-trace/src/filter.rs",
         "FromStr for Filter",
         By("filter"),
@@ -403,12 +393,11 @@ const READERS: &[(&str, &str, Tried)] = &[
 ];
 
 /// Rooms in which an index that a stranger's byte chooses must not panic: their files deny it.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 11] = [
     "roundelay-trace/src/headers.rs",
     "roundelay-trace/src/capture.rs",
     "roundelay-trace/src/continuity.rs",
     "roundelay-trace/src/fingerprint.rs",
-    "roundelay-trace/src/connections/tmix.rs",
     "roundelay-live/src/checksum.rs",
     "roundelay-live/src/marking.rs",
     "roundelay-live/src/request.rs",

@@ -1636,17 +1636,15 @@ fn the_sum_has_its_name_and_place_to_itself() {
     );
 }
 
-/// A network in the format of the UPS authors' files, and flows in theirs: seconds, bytes, from,
-/// to.
+/// Flows in the format of the UPS authors' files: seconds, bytes, from, to.
 #[test]
 fn a_workload_is_sent_as_it_is_written() {
     let folder = Folder::new("workload");
     fs::write(
-        folder.0.join("topo.txt"),
-        "4\n3\n0 1 10 5\n2 0 100 1\n3 1 100 1\n",
+        folder.0.join("links.txt"),
+        "0 1 10mbit 5ms\n2 0 100mbit 1ms\n3 1 100mbit 1ms\n",
     )
     .unwrap();
-    fs::write(folder.0.join("endhosts.txt"), "2\n2 1 1\n3 2 1\n").unwrap();
     fs::write(
         folder.0.join("workload.txt"),
         "0.5 1460 2 3\n0.1 14600 3 2\n\n7 1460 2 3\n",
@@ -1655,7 +1653,7 @@ fn a_workload_is_sent_as_it_is_written() {
     let with = |more: &str| {
         let path = folder.path("ups.toml");
         let text = format!(
-            "duration = \"5s\"\n[topology]\nfile = \"topo.txt\"\nformat = \"netsys\"\nsecond = \"endhosts.txt\"\n[[source]]\n\
+            "duration = \"5s\"\n[topology]\nfile = \"links.txt\"\nhosts_per_router = 0\n[[source]]\n\
              kind = \"workload\"\nfile = \"workload.txt\"\nfrom = \"*\"\n{more}"
         );
         fs::write(&path, text).unwrap();
@@ -1674,15 +1672,6 @@ fn a_workload_is_sent_as_it_is_written() {
     assert!(
         stdout(&run(&["simulate", &with("")], ""))
             .contains("Note: workload.txt: 1 of 3 flows comes after the end of the run")
-    );
-    let attached = fs::read_to_string(with(""))
-        .unwrap()
-        .replace("[[source]]", "hosts_per_router = 2\n[[source]]");
-    fs::write(folder.path("attached.toml"), attached).unwrap();
-    let refused = stderr(&run(&["simulate", &folder.path("attached.toml")], ""));
-    assert!(
-        refused.contains("attached.toml:6: hosts_per_router: the second file has the hosts"),
-        "{refused}"
     );
     // One packet over 100, 10 and 100 Mbit/s, plus 7 ms of propagation.
     let fastest = bursts["sizes"][0]["completion"]["max"].as_f64().unwrap();

@@ -299,10 +299,6 @@ fn what_a_network_file_does_not_need_is_refused() {
         "rates:2: '2mbit': a second rate, expected one"
     );
     assert_eq!(
-        read("file = \"edges\"\ndelay_unit = \"1us\""),
-        "mine.toml:4: delay_unit: it is for the format netsys, and this is edges"
-    );
-    assert_eq!(
         read("file = \"edges\"\nhosts_per_router = 0\naccess_rate = \"1mbit\""),
         "mine.toml:5: access_rate: no host is attached with hosts_per_router = 0"
     );

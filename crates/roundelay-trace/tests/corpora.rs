@@ -17,8 +17,6 @@ mod headers;
 mod traffic;
 #[path = "../../../fuzz/checks/tree.rs"]
 mod tree;
-#[path = "../../../fuzz/checks/vectors.rs"]
-mod vectors;
 #[path = "../../../fuzz/checks/weights.rs"]
 mod weights;
 #[path = "../../../fuzz/checks/words.rs"]
@@ -47,11 +45,6 @@ fn filter_corpus() {
 #[test]
 fn tree_corpus() {
     corpus::replay("tree", 200, tree::check);
-}
-
-#[test]
-fn vectors_corpus() {
-    corpus::replay("vectors", 200, vectors::check);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::words::parse_interface;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Capture file, pcap or pcapng, plain or compressed with gzip, zstd or xz; - reads standard
-    /// input. Headers suffice: 100 bytes of each packet. Or a file of Tmix's connection vectors
+    /// input. Headers suffice: 100 bytes of each packet
     pub(crate) capture: PathBuf,
 
     /// Rate of the link in the scenario: 20mbit, 1gbit [default: that of --captured-rate]
@@ -78,11 +78,6 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub(crate) strangers: Strangers,
-
-    /// Print Tmix's connection vectors in place of a scenario, for ns-2: older (SEQ and CONC) or
-    /// newer (S and C)
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, default_missing_value = "older")]
-    pub(crate) tmix: Option<Tmix>,
 }
 
 /// The other direction of the link.
@@ -102,15 +97,6 @@ pub(crate) struct Up {
 /// The words of a discipline, if they are right.
 fn parse_queue(text: &str) -> Result<String, Fault> {
     parse_spec(text).map(|_| text.to_owned())
-}
-
-/// A format of connection vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Tmix {
-    /// Lines of SEQ and CONC
-    Older,
-    /// Lines of S and C
-    Newer,
 }
 
 /// Congestion control of the senders.

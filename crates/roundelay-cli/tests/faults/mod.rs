@@ -263,7 +263,7 @@ impl Writer {
 
 /// All outputs of all commands. Files lie beside the folder `out`: see [`Lab::new`] and
 /// [`prepared`].
-const WRITERS: [Writer; 33] = [
+const WRITERS: [Writer; 32] = [
     Writer::new(
         "compare ../calls.pcapng fifo fq_codel --rate 1mbit --no-cost -q --threads 2 --html a.html \
          --markdown a.md --csv csv --parquet parquet",
@@ -271,7 +271,6 @@ const WRITERS: [Writer; 33] = [
     ),
     Writer::new("compare ../calls.pcapng fifo --rate 1mbit --no-cost -q --json", is_equal),
     Writer::new("applications ../calls.pcapng", is_equal),
-    Writer::new("applications ../calls.pcapng --tmix", is_equal),
     Writer::new(
         "simulate ../s.toml -q --threads 1 --html a.html --log a.log --pcapng a.pcapng \
          --markdown a.md --csv csv --parquet parquet --packets",

@@ -288,7 +288,7 @@ _TEMPLATE = Choice("template", {"dumbbell": Dumbbell, "parking_lot": ParkingLot,
 
 
 #: Format of a file.
-Format: TypeAlias = Literal["edges", "gml", "graphml", "rocketfuel", "netsys"]
+Format: TypeAlias = Literal["edges", "gml", "graphml", "rocketfuel"]
 
 
 @dataclass(kw_only=True)
@@ -299,7 +299,7 @@ class TopologyFile(Table):
     file: str
     #: File format. Left out: by the file's name.
     format: Format | None = None
-    #: The second file, for formats with two files: Rocketfuel's latencies, the UPS authors' hosts.
+    #: The second file, for formats with two files: Rocketfuel's latencies.
     second: str | None = None
     #: Rate of links without a rate. Default: "10gbit".
     rate: Rate | None = None
@@ -312,9 +312,6 @@ class TopologyFile(Table):
     access_rate: Rate | None = None
     #: Delay of an attached host's link. Default: "1ms".
     access_delay: Time | None = None
-    #: Unit of delays in ``topo.txt``: a millisecond or, as for the long-lived flows, a microsecond. Default:
-    #: "1ms".
-    delay_unit: Time | None = None
 
 
 #: The ``[topology]`` table for the schema.

@@ -41,7 +41,7 @@ pub(super) struct File {
     file: String,
     /// File format. Left out: by the file's name.
     format: Option<Format>,
-    /// The second file, for formats with two files: Rocketfuel's latencies, the UPS authors' hosts.
+    /// The second file, for formats with two files: Rocketfuel's latencies.
     second: Option<String>,
     #[schemars(flatten)]
     rest: FromFile,

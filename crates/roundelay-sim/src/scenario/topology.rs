@@ -240,26 +240,10 @@ fn from_file<'a>(
     }
     let rest: FromFile =
         reader.take_rest(&["file", "format", "second"], table, FromFile::deserialize)?;
-    if format != Format::NetSys && reader.has("topology.delay_unit") {
-        return Err(reader.at(
-            "topology.delay_unit",
-            format!(
-                "delay_unit: it is for the format netsys, and this is {}",
-                format.name()
-            ),
-        ));
-    }
-    let has_hosts = format == Format::NetSys && second.is_some();
-    let why = if has_hosts {
-        "the second file has the hosts"
-    } else {
-        "no host is attached with hosts_per_router = 0"
-    };
-    for key in ["hosts_per_router", "access_rate", "access_delay"] {
+    for key in ["access_rate", "access_delay"] {
         let path = format!("topology.{key}");
-        if reader.has(&path)
-            && (has_hosts || rest.hosts_per_router == 0 && key != "hosts_per_router")
-        {
+        if reader.has(&path) && rest.hosts_per_router == 0 {
+            let why = "no host is attached with hosts_per_router = 0";
             return Err(reader.at(&path, format!("{key}: {why}")));
         }
     }

@@ -1,16 +1,13 @@
-//! Network files: Rocketfuel's edge lists, Topology Zoo's GraphML and GML, the UPS authors'
-//! `topo.txt`, plain edge lists.
+//! Network files: Rocketfuel's edge lists, Topology Zoo's GraphML and GML, plain edge lists.
 //!
-//! [`FromFile`] completes what files lack: links' rate and delay, and hosts, which only the UPS
-//! authors' files have. If a link has no delay but both its nodes have coordinates, its delay is
-//! what light takes in fibre along the great circle. A link goes both ways, unless the file lists
+//! [`FromFile`] completes what files lack: links' rate and delay, and hosts. If a link has no delay
+//! but both its nodes have coordinates, its delay is what light takes in fibre along the great circle. A link goes both ways, unless the file lists
 //! the way back separately.
 
 mod coordinates;
 mod edge_list;
 mod gml;
 mod graphml;
-mod netsys;
 mod rocketfuel;
 mod unread;
 
@@ -40,19 +37,11 @@ pub enum Format {
     GraphMl,
     /// Rocketfuel's `weights.intra`; the second file is its `latencies.intra`.
     Rocketfuel,
-    /// The UPS authors' `topo.txt`; the second file is its `endhosts.txt`.
-    NetSys,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [
-        Self::EdgeList,
-        Self::Gml,
-        Self::GraphMl,
-        Self::Rocketfuel,
-        Self::NetSys,
-    ];
+    pub const ALL: [Self; 4] = [Self::EdgeList, Self::Gml, Self::GraphMl, Self::Rocketfuel];
 
     /// Name in scenarios.
     pub const fn name(self) -> &'static str {
@@ -61,12 +50,11 @@ impl Format {
             Self::Gml => "gml",
             Self::GraphMl => "graphml",
             Self::Rocketfuel => "rocketfuel",
-            Self::NetSys => "netsys",
         }
     }
 
-    /// The format that a file name stands for: `.gml`, `.graphml` or `.xml`, `.intra`, `topo.txt`.
-    /// Any other name is an edge list.
+    /// The format that a file name stands for: `.gml`, `.graphml` or `.xml`, `.intra`. Any
+    /// other name is an edge list.
     pub fn of_name(name: &str) -> Self {
         let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
         let last = last.to_ascii_lowercase();
@@ -74,7 +62,6 @@ impl Format {
             Some("gml") => Self::Gml,
             Some("graphml" | "xml") => Self::GraphMl,
             Some("intra") => Self::Rocketfuel,
-            _ if last == "topo.txt" => Self::NetSys,
             _ => Self::EdgeList,
         }
     }
@@ -83,7 +70,6 @@ impl Format {
     pub const fn second(self) -> Option<&'static str> {
         match self {
             Self::Rocketfuel => Some("latencies"),
-            Self::NetSys => Some("hosts"),
             Self::EdgeList | Self::Gml | Self::GraphMl => None,
         }
     }
@@ -95,7 +81,7 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, Fault> {
         let format = Self::ALL.into_iter().find(|format| format.name() == text);
         format.ok_or_else(|| {
-            let legal = "edges, gml, graphml, rocketfuel or netsys";
+            let legal = "edges, gml, graphml or rocketfuel";
             Fault::new(format!("'{text}' is no format: {legal}"))
                 .with_given(text)
                 .with_legal(legal)
@@ -165,9 +151,6 @@ pub struct FromFile {
     /// Delay of an attached host's link.
     #[serde(with = "InWords::<Duration>")]
     pub access_delay: Duration,
-    /// Unit of delays in `topo.txt`: a millisecond or, as for the long-lived flows, a microsecond.
-    #[serde(with = "InWords::<Duration>")]
-    pub delay_unit: Duration,
 }
 
 impl Default for FromFile {
@@ -179,7 +162,6 @@ impl Default for FromFile {
             hosts_per_router: 1,
             access_rate: mbit(1_000),
             access_delay: unit,
-            delay_unit: unit,
         }
     }
 }
@@ -214,7 +196,6 @@ impl FromFile {
             Format::Gml => gml::read(first)?,
             Format::GraphMl => graphml::read(first)?,
             Format::Rocketfuel => rocketfuel::read(first, second)?,
-            Format::NetSys => netsys::read(first, second, self.delay_unit)?,
         };
         self.build(graph, first, queues)
     }
@@ -227,7 +208,7 @@ impl FromFile {
         if nodes > MOST_NODES {
             return Err(file.error(0, super::too_many_nodes(nodes)));
         }
-        if self.hosts_per_router == 0 && graph.nodes.iter().all(|node| !node.is_host) {
+        if self.hosts_per_router == 0 {
             graph.make_leaves_hosts();
         }
         let mut builder = Builder::new(queues);

@@ -14,7 +14,6 @@ mod course;
 mod dialogue;
 mod limit;
 mod pages;
-pub mod tmix;
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -39,8 +38,7 @@ use dialogue::Dialogue;
 const HTTPS: u16 = 443;
 /// A day in nanoseconds.
 const DAY: u64 = 86_400_000_000_000;
-/// The longest capture whose connections are a scenario or vectors: the simulator's clock covers 213
-/// days.
+/// The longest capture whose connections are a scenario: the simulator's clock covers 213 days.
 const LONGEST: u64 = 200 * DAY;
 /// Bytes that an acknowledgement tells of at most, on average: receivers answer every second
 /// segment, and cards merge no more than 64 KiB.
@@ -76,14 +74,6 @@ impl End {
         match self {
             Self::Client => Self::Server,
             Self::Server => Self::Client,
-        }
-    }
-
-    /// This end's of two values, the client's first.
-    const fn of<T>(self, [client, server]: &mut [T; 2]) -> &mut T {
-        match self {
-            Self::Client => client,
-            Self::Server => server,
         }
     }
 }

@@ -7,8 +7,6 @@ use super::*;
 const EDGES: &str = "# a square\na b 10mbit 5ms\nb c 1gbit\nc d 2ms 7\nd a\n";
 const WEIGHTS: &str = "Perth,+Australia1 Sydney,+Australia2 2.5\nSydney,+Australia2 Perth,+Australia1 3\nSydney,+Australia2 Darwin 1\n";
 const LATENCIES: &str = "Perth,+Australia1 Sydney,+Australia2 31.5\nSydney,+Australia2 Darwin 20\n";
-const TOPOLOGY: &str = "6\n5\n0 1 5556 10\n0 2 1000 1\n1 3 1000 1\n4 2 10000 1\n5 3 10000 0.5\n";
-const HOSTS: &str = "2\n4 3 1\n5 4 1\n";
 const GML: &str = r#"Creator "somebody"
 graph [
   directed 0
@@ -128,30 +126,6 @@ fn rocketfuel_has_weights_and_latencies_each_way() {
     assert_eq!(links_of(&topology, LinkClass::Core), 4);
 }
 
-#[test]
-fn the_authors_files_have_hosts() {
-    let topology = read(Format::NetSys, TOPOLOGY, Some(HOSTS)).unwrap();
-    assert_eq!(link(&topology, "1", "0"), told("5556mbit", "10ms", 1));
-    assert_eq!(link(&topology, "5", "3"), told("10gbit", "500us", 1));
-    assert_eq!(topology.hosts, [NodeId(4), NodeId(5)]);
-    assert_eq!(
-        LinkClass::ALL.map(|class| links_of(&topology, class)),
-        [2, 6, 2]
-    );
-    let micros = FromFile {
-        delay_unit: Duration::from_micros(1),
-        ..FromFile::default()
-    };
-    assert_eq!(
-        link(
-            &read_with(&micros, Format::NetSys, TOPOLOGY, Some(HOSTS)).unwrap(),
-            "5",
-            "3"
-        ),
-        told("10gbit", "500ns", 1)
-    );
-}
-
 /// 478.6 km from Rome to Milan.
 #[test]
 fn the_zoo_knows_coordinates_and_speeds() {
@@ -203,8 +177,8 @@ fn names_tell_formats() {
         [Format::Gml, Format::GraphMl]
     );
     assert_eq!(
-        of(&["1221/weights.intra", "internet2/topo.txt", "edges.txt"]),
-        [Format::Rocketfuel, Format::NetSys, Format::EdgeList]
+        of(&["1221/weights.intra", "edges.txt"]),
+        [Format::Rocketfuel, Format::EdgeList]
     );
     assert!(
         Format::ALL
@@ -215,7 +189,7 @@ fn names_tell_formats() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
-    let cases: [(Format, &str, Option<&str>, &str); 16] = [
+    let cases: [(Format, &str, Option<&str>, &str); 11] = [
         (
             Format::EdgeList,
             "a b\nc\n",
@@ -257,36 +231,6 @@ fn what_is_wrong_is_said_with_its_line() {
             "a b 1\n",
             Some("a c 1\n"),
             "second:1: no weight for 'a' to 'c'",
-        ),
-        (
-            Format::NetSys,
-            "2\n2\n0 1 5 1\n",
-            None,
-            "first:2: 2 links are promised, 1 follow",
-        ),
-        (
-            Format::NetSys,
-            "2\n1\n0 2 5 1\n",
-            None,
-            "first:3: node 2: there are 2, counted from 0",
-        ),
-        (
-            Format::NetSys,
-            "2\n1\n0 1 0 1\n",
-            None,
-            "first:3: '0': expected Mbit/s, more than 0",
-        ),
-        (
-            Format::NetSys,
-            TOPOLOGY,
-            Some("1\n4 0 1\n"),
-            "second:2: link 0 does not end at host 4",
-        ),
-        (
-            Format::NetSys,
-            "99999999\n",
-            None,
-            "first:1: 99999999 nodes, legal range 0 to 1048576",
         ),
         (
             Format::Gml,
@@ -518,14 +462,13 @@ proptest! {
     /// nodes.
     #[test]
     fn damaged_files_do_no_harm(
-        texts in (damaged(EDGES), damaged(WEIGHTS), damaged(LATENCIES), damaged(TOPOLOGY), damaged(HOSTS)),
+        texts in (damaged(EDGES), damaged(WEIGHTS), damaged(LATENCIES)),
         zoo in (damaged(GML), damaged(GRAPHML)),
     ) {
-        let (edges, weights, latencies, topology, hosts) = texts;
+        let (edges, weights, latencies) = texts;
         let outcomes = [
             read(Format::EdgeList, &edges, None),
             read(Format::Rocketfuel, &weights, Some(&latencies)),
-            read(Format::NetSys, &topology, Some(&hosts)),
             read(Format::Gml, &zoo.0, None),
             read(Format::GraphMl, &zoo.1, None),
         ];
