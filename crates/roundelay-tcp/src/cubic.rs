@@ -39,6 +39,7 @@ pub struct Cubic {
     fast_convergence: bool,
     constant_friendliness: bool,
     least_growth: bool,
+    whole_segments: bool,
     /// The window at the last loss (W_max). None if the last epoch ended with a timeout and not
     /// with a loss.
     peak: Option<u64>,
@@ -62,7 +63,7 @@ struct Epoch {
 
 impl Cubic {
     /// For segments of [`Config::segment_len`] bytes, with or without [`Config::fast_convergence`],
-    /// [`Config::constant_friendliness`] and [`Config::least_growth`].
+    /// [`Config::constant_friendliness`], [`Config::least_growth`] and [`Config::whole_segments`].
     pub fn new(config: &Config) -> Self {
         let segment_len = u64::from(config.segment_len);
         let factor = (u128::from(segment_len) << (FACTOR_BITS + 1)) / 5;
@@ -72,6 +73,7 @@ impl Cubic {
             fast_convergence: config.fast_convergence,
             constant_friendliness: config.constant_friendliness,
             least_growth: config.least_growth,
+            whole_segments: config.whole_segments,
             peak: None,
             prior: 0,
             epoch: None,
@@ -88,16 +90,31 @@ impl Cubic {
         let mut grown = if self.at(&epoch, elapsed) < epoch.friendly {
             window.max(epoch.friendly)
         } else {
-            let target = self
-                .at(&epoch, elapsed + round_trip)
-                .clamp(window, window + window / 2);
-            window + epoch.share(target - window, acknowledged, window)
+            let distance = self.distance(&epoch, elapsed + round_trip, window);
+            window + epoch.share(distance.min(window / 2), acknowledged, window)
         };
         if self.least_growth && self.peak.is_none() {
             grown = grown.max(window + acknowledged / LEAST_GROWTH);
         }
         self.epoch = Some(epoch);
         grown
+    }
+
+    /// How far the window is below the curve. Where both are counted in whole segments, so is the
+    /// curve's distance from its peak: below the peak the curve comes up to a segment early.
+    fn distance(&self, epoch: &Epoch, elapsed: Duration, window: u64) -> u64 {
+        let curve = self.at(epoch, elapsed);
+        if !self.whole_segments {
+            return curve.saturating_sub(window);
+        }
+        let whole = |bytes: u64| bytes / self.segment_len * self.segment_len;
+        let from_peak = whole(curve.abs_diff(epoch.peak));
+        let target = if curve < epoch.peak {
+            whole(epoch.peak).saturating_sub(from_peak)
+        } else {
+            whole(epoch.peak) + from_peak
+        };
+        target.saturating_sub(whole(window))
     }
 
     /// Stops the clock until growth continues (section 5.8).
@@ -325,6 +342,27 @@ mod tests {
         // K = cbrt(30 / 0.4) = 4.217163 s for a window of 100 segments.
         let (_, epoch) = begun(70_000, 100_000);
         assert_eq!(epoch.plateau, 4_422_016);
+    }
+
+    /// Below the peak a window in whole segments grows as soon as the curve is above it. Above the
+    /// peak it waits until the curve is a whole segment further.
+    #[test]
+    fn whole_segments_come_early_below_the_peak_and_late_above() {
+        let (mut cubic, epoch) = begun(70_000, 100_000);
+        let plateau = Duration::from_micros(epoch.plateau * 1_000_000 / (1 << 20));
+        // The curve is .4 segments from its peak a second before and behind it.
+        let [before, behind] = [
+            plateau - Duration::from_secs(1),
+            plateau + Duration::from_secs(1),
+        ];
+        assert!(cubic.distance(&epoch, before, 99_000).abs_diff(600) <= 3);
+        assert!(cubic.distance(&epoch, behind, 100_000).abs_diff(400) <= 3);
+        cubic.whole_segments = true;
+        assert_eq!(cubic.distance(&epoch, before, 99_000), 1000);
+        assert_eq!(cubic.distance(&epoch, behind, 100_000), 0);
+        // 3.2 segments after two seconds.
+        let behind = plateau + Duration::from_secs(2);
+        assert_eq!(cubic.distance(&epoch, behind, 100_900), 3000);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use roundelay::Duration;
-use roundelay_trace::connections::{Applications, Close, Connection, End, Window, applications};
+use roundelay_trace::connections::{
+    Applications, Close, Connection, End, Seen, Window, applications,
+};
 use roundelay_trace::{Capture, CompareError, Options};
 
 const CLIENT: [u8; 4] = [192, 168, 1, 2];
@@ -574,6 +576,58 @@ fn windows_of_a_real_kernel_are_no_limit() {
         .filter(|connection| connection.window == Window::Unknown);
     assert_eq!(unknown.clone().count(), begun.count());
     assert!(unknown.count() >= 2);
+}
+
+/// Regression: of a real kernel's uploads, which wait behind their own data, one had a round trip
+/// of 33 ms in place of 20.
+#[test]
+fn uploads_of_a_real_kernel_have_their_own_round_trips() {
+    let read = stored("peers/tcp/capture-uploads.pcap.gz", 0);
+    let mut uploads = 0;
+    for (connection, found) in read.connections.iter().zip(read.round_trips()) {
+        // The servers' addresses end in 1, 2 and 3, for 20, 40 and 60 ms.
+        let truth = match connection.server.ip().to_string().as_str() {
+            "10.0.2.1" => 20.0,
+            "10.0.2.2" => 40.0,
+            _ => 60.0,
+        };
+        let found = found.expect("measured").as_nanos() as f64 / 1e6;
+        assert!((found - truth).abs() <= 0.1 * truth, "{found} for {truth}");
+        uploads += usize::from(connection.bytes[0] > connection.bytes[1]);
+    }
+    assert!(uploads >= 3, "{uploads}");
+}
+
+/// What real kernels show of their congestion control is right: all of them CUBIC, all BBR, or the
+/// first server alone.
+#[test]
+fn real_kernels_show_their_congestion_control() {
+    for (name, with_bbr) in [
+        ("capture", &[][..]),
+        ("capture-uploads", &[]),
+        ("capture-distances", &[]),
+        ("capture-reacting", &[]),
+        ("capture-mixed", &["10.0.2.1"]),
+        ("capture-bbr", &["10.0.2.1", "10.0.2.2", "10.0.2.3"]),
+    ] {
+        let read = stored(&format!("peers/tcp/{name}.pcap.gz"), 0);
+        let mut shown = 0;
+        for connection in &read.connections {
+            let Some(sign) = connection.control else {
+                continue;
+            };
+            let sender = connection.sender().ip().to_string();
+            let expected = if with_bbr.contains(&sender.as_str()) {
+                Seen::Bbr
+            } else {
+                Seen::HeedsLosses
+            };
+            assert_eq!(sign.seen, expected, "{name}: {connection:?}");
+            assert!(sign.certainty >= 0.75 && sign.certainty < 1.0);
+            shown += 1;
+        }
+        assert!(shown >= 2, "{name}: {shown}");
+    }
 }
 
 /// A real kernel's transfers that began before the capture: timestamps tell the ways to their senders.

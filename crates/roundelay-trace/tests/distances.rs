@@ -353,3 +353,56 @@ fn a_timestamp_that_repeats_counts_from_its_first_packet() {
         assert!((found - 15.0).abs() < 0.5, "{found}, {step}");
     }
 }
+
+/// Regression: an upload's handshake waited at a busy link for 50 ms, and at the end, when the link
+/// was empty, its packets still waited for 13 ms behind their own data. That was taken for its own
+/// distance, 28 ms in place of 15, though another connection of its host tells it.
+#[test]
+fn an_upload_behind_its_own_queue_has_the_distance_of_its_host() {
+    let fetches = Fetches {
+        client: (2, 50_000),
+        ways: [2.0, 13.0],
+        acknowledging: Acknowledging::Usual,
+        has_clocks: true,
+        has_handshake: true,
+    };
+    let mut packets = fetches.packets();
+    let upload = Fetches {
+        client: (2, 50_001),
+        ways: [50.0, 13.0],
+        ..fetches
+    };
+    packets.extend(&upload.packets()[..3]);
+    let mut sent = 100;
+    for number in 0..4000_u32 {
+        let at = 100.0 + 4.0 * f64::from(number);
+        packets.push(Packet {
+            at,
+            of_client: true,
+            client: upload.client,
+            flags: ACK,
+            sequence: sent,
+            acknowledgement: 1000,
+            data: MSS,
+            // It echoes what passed 15 ms ago.
+            clocks: Some([1000 + at as u32, 7000 + at as u32 - 15]),
+        });
+        sent += MSS;
+        packets.push(Packet {
+            at: at + 13.0,
+            of_client: false,
+            client: upload.client,
+            flags: ACK,
+            sequence: 1000,
+            acknowledgement: sent,
+            data: 0,
+            clocks: Some([7013 + at as u32, 1000 + at as u32]),
+        });
+    }
+    let found = round_trips(&read(packets));
+    assert_eq!(found.len(), 2);
+    for found in found {
+        let found = found.expect("measured");
+        assert!((found - 15.0).abs() <= 1.5, "{found}");
+    }
+}

@@ -305,9 +305,11 @@ fn control(applications: &Applications, setting: &Setting) -> String {
     for (seen, by, count, certainty) in shown {
         let shows = match (seen, by) {
             (Seen::Bbr, ShownBy::Itself) => {
-                "show BBR, because they heed no losses or measure the empty path"
+                "show BBR: they heed no losses, measure the empty path or have its gain cycles"
             }
-            (Seen::HeedsLosses, ShownBy::Itself) => "heed losses, as CUBIC, Reno and BBR 3 do",
+            (Seen::HeedsLosses, ShownBy::Itself) => {
+                "heed losses, as CUBIC, Reno and BBR 3 do, or grow until there are some"
+            }
             (Seen::Bbr, ShownBy::Server) => "have BBR by others of their server",
             (Seen::HeedsLosses, ShownBy::Server) => "heed losses by others of their server",
             (Seen::Bbr, ShownBy::Host) => "have BBR by others of their host",

@@ -1,5 +1,5 @@
 //! Whose congestion control: what a transfer's flight does after losses, beside the rate of its
-//! losses, and at rest, tells CUBIC or Reno from BBR.
+//! losses, without any, and at rest, and the cycle of its rate, tell CUBIC or Reno from BBR.
 //!
 //! A sender with CUBIC or Reno has less outstanding after a loss: .7 or half. Where losses are
 //! frequent, it has about as much outstanding as they leave it (Mathis et al., "The macroscopic
@@ -8,6 +8,11 @@
 //! a fifth of a second, to measure the empty path (Cardwell et al., "BBR: congestion-based
 //! congestion control", ACM Queue 2016). Versions 2 and 3 heed losses, too, so they look like CUBIC
 //! here.
+//!
+//! Where losses do not tell it, two more signs may. The window of CUBIC and Reno grows until there
+//! is a loss, however little faster its data arrives. BBR never has more outstanding than twice
+//! what its rate brings in the shortest round trip of the last ten seconds. And BBR's rate has a
+//! cycle of eight of its shortest round trips: one at 1.25 times the rate, the next one at .75.
 //!
 //! Each answer to a loss is a vote. A transfer too short for enough votes takes the sign of those
 //! of the same server, else of the same host. By Laplace's rule of succession, `n` votes of which
@@ -44,6 +49,33 @@ const COPIES: f64 = 0.7;
 /// The part of what losses leave that a sender has at most if it heeds them, and at least if it
 /// does not.
 const BY_THE_LAW: [f64; 2] = [1.7, 2.5];
+/// A flight that became so many times as large within so many windows without a loss, and the
+/// sender's rate no more than so many times, is of a window that grows. BBR has at most twice what
+/// its rate brings in the least round trip, and the rest is for its bursts and estimates that are
+/// too high.
+const GROWN: f64 = 3.0;
+const GROWN_WITHIN: usize = 100;
+const AS_FAST: f64 = 1.25;
+/// Windows that count as one, so that bursts are no growth, and the votes of a growth.
+const BLOCK: usize = 5;
+const GREW: u64 = 4;
+/// Packets of a pacing sender are counted over this time, nanoseconds, for two minutes.
+const PACE: u64 = 5_000_000;
+const PACES: usize = 24_000;
+/// A phase of a gain cycle has so many of these times, and packets, at least, or its rate is
+/// unknown.
+const LEAST_PHASE: usize = 4;
+const LEAST_PACKETS: f64 = 8.0;
+/// The parts of the mean rate in a phase that probes and in the next one, which drains.
+const PROBES: f64 = 1.12;
+const DRAINS: f64 = 0.88;
+/// A gain cycle lasts so many round trips: eight, and longer where BBR takes a round trip with a
+/// wait for the least one. All are alike to this part, and so many make a sign.
+const CYCLE: [usize; 2] = [7, 13];
+const ALIKE: f64 = 0.15;
+const CYCLES: u64 = 6;
+/// The part of the cycles that are alike.
+const MOSTLY: f64 = 0.7;
 /// Votes, and the certainty, that make a sign.
 const VOTES: u64 = 3;
 const CERTAIN: f64 = 0.75;
@@ -51,9 +83,10 @@ const CERTAIN: f64 = 0.75;
 /// The congestion control that a transfer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// It heeds losses: CUBIC, Reno or BBR 3.
+    /// It heeds losses: CUBIC, Reno or BBR 3; or its window grows until there are some.
     HeedsLosses,
-    /// It is BBR, version 1: it heeds no losses, or measures the empty path every ten seconds.
+    /// It is BBR, version 1: it heeds no losses, measures the empty path every ten seconds, or has
+    /// gain cycles.
     Bbr,
 }
 
@@ -156,6 +189,23 @@ fn most(windows: &[Window]) -> u64 {
     most
 }
 
+/// The least of what was outstanding at most in each.
+fn least(windows: &[Window]) -> u64 {
+    let mut least = u64::MAX;
+    for window in windows {
+        least = window.most.min(least);
+    }
+    least
+}
+
+fn packets(windows: &[Window]) -> u64 {
+    let mut packets = 0;
+    for window in windows {
+        packets += u64::from(window.packets);
+    }
+    packets
+}
+
 fn has_loss(windows: &[Window]) -> bool {
     windows.iter().any(|window| window.again > 0)
 }
@@ -165,6 +215,8 @@ fn has_loss(windows: &[Window]) -> bool {
 pub(super) struct Flight {
     first: Option<u64>,
     windows: Vec<Window>,
+    /// Packets in each [`PACE`].
+    paces: Vec<u16>,
 }
 
 impl Flight {
@@ -185,6 +237,14 @@ impl Flight {
             window.most = window.most.max(bytes);
             window.packets += 1;
         }
+        let begin = self.first.unwrap_or(0) * ROUND;
+        let pace = (now.saturating_sub(begin) / PACE) as usize;
+        if pace < PACES {
+            if self.paces.len() <= pace {
+                self.paces.resize(pace + 1, 0);
+            }
+            self.paces[pace] = self.paces[pace].saturating_add(1);
+        }
     }
 
     pub(super) fn lose(&mut self, now: u64) {
@@ -194,8 +254,8 @@ impl Flight {
     }
 
     /// What the flight of a transfer that the network held back shows. `segment`: bytes of a full
-    /// one; `round_trip`: with its wait, nanoseconds.
-    pub(super) fn votes(&self, segment: u64, round_trip: u64) -> Votes {
+    /// one; `round_trip`: with its wait, and `least`, without, nanoseconds.
+    pub(super) fn votes(&self, segment: u64, round_trip: u64, least: u64) -> Votes {
         if self.measures_the_path(segment) {
             // Its flight behind losses may be small, too, for one of its own rounds.
             return Votes {
@@ -206,7 +266,91 @@ impl Flight {
         let mut votes = Votes::default();
         votes.add(self.behind_losses(segment, round_trip));
         votes.add(self.by_the_law(segment, round_trip));
+        if votes.verdict().is_none() {
+            votes.add(self.by_growth(segment));
+            votes.add(self.by_gain_cycles(least));
+        }
         votes
+    }
+
+    /// Votes by growth: the flight became much larger without a loss while its rate stayed.
+    fn by_growth(&self, segment: u64) -> Votes {
+        let blocks: Vec<&[Window]> = self.windows.chunks_exact(BLOCK).collect();
+        let within = GROWN_WITHIN / BLOCK;
+        // Slow start, and BBR's, grow much faster than their rate is known.
+        for begin in CALM / BLOCK..blocks.len() {
+            let [before, carried] = [most(blocks[begin]), packets(blocks[begin])];
+            if before < MANY * segment || has_loss(blocks[begin]) {
+                continue;
+            }
+            for block in blocks.iter().skip(begin + 1).take(within) {
+                if has_loss(block) {
+                    break;
+                }
+                let has_grown = least(block) as f64 >= GROWN * before as f64;
+                if has_grown && packets(block) as f64 <= AS_FAST * carried as f64 {
+                    return Votes {
+                        heeded: GREW,
+                        unheeded: 0,
+                    };
+                }
+            }
+        }
+        Votes::default()
+    }
+
+    /// Votes by BBR's gain cycles: a round trip with more packets than the mean and the next one
+    /// with fewer, at regular distances. `least`: the round trip, nanoseconds.
+    fn by_gain_cycles(&self, least: u64) -> Votes {
+        let phase = (least / PACE) as usize;
+        if phase < LEAST_PHASE {
+            return Votes::default();
+        }
+        let mut until = vec![0_u64];
+        for packets in &self.paces {
+            until.push(until[until.len() - 1] + u64::from(*packets));
+        }
+        let around = 4 * phase;
+        let count = |begin: usize, end: usize| (until[end] - until[begin]) as f64;
+        // The steepest fall of each half cycle.
+        let mut falls: Vec<(usize, f64)> = Vec::new();
+        for at in around..self.paces.len().saturating_sub(around) {
+            let mean = count(at - around, at + around) / 8.0;
+            let [probed, drained] = [count(at - phase, at), count(at, at + phase)];
+            let is_fall = probed >= PROBES * mean && drained <= DRAINS * mean;
+            let window = (at as u64 * PACE / ROUND) as usize;
+            let is_lossy = has_loss(&self.windows[window.saturating_sub(1)..=window]);
+            if mean < LEAST_PACKETS || !is_fall || is_lossy {
+                continue;
+            }
+            let fall = (probed - drained) / mean;
+            match falls.last_mut() {
+                Some((last, steepest)) if at - *last < around => {
+                    if fall > *steepest {
+                        (*last, *steepest) = (at, fall);
+                    }
+                }
+                _ => falls.push((at, fall)),
+            }
+        }
+        let mut distances = Vec::new();
+        for pair in falls.windows(2) {
+            distances.push(pair[1].0 - pair[0].0);
+        }
+        distances.sort_unstable();
+        let Some(&cycle) = distances.get(distances.len() / 2) else {
+            return Votes::default();
+        };
+        let mut alike = 0;
+        for distance in &distances {
+            alike += u64::from(distance.abs_diff(cycle) as f64 <= ALIKE * cycle as f64);
+        }
+        let is_cycle = (CYCLE[0] * phase..=CYCLE[1] * phase).contains(&cycle);
+        let is_regular = alike >= CYCLES && alike as f64 >= MOSTLY * distances.len() as f64;
+        Votes {
+            heeded: 0,
+            unheeded: if is_cycle && is_regular { alike } else { 0 },
+        }
     }
 
     /// Votes by the part of the flight that is left behind each episode of losses, from two and a
@@ -371,9 +515,95 @@ mod tests {
                 }
                 flight.lose(window * ROUND);
             }
-            let votes = flight.votes(1448, ROUND / 2);
+            let votes = flight.votes(1448, ROUND / 2, ROUND / 2);
             assert_eq!(votes.verdict().map(|(seen, _)| seen), expected);
         }
+    }
+
+    fn told(flight: &Flight, round_trip: u64) -> Option<(Seen, f64)> {
+        flight.votes(1448, round_trip, round_trip).verdict()
+    }
+
+    /// Four losses in a minute are too few for the law. What is left behind them tells it, with the
+    /// certainty of four votes that agree.
+    #[test]
+    fn few_losses_tell_by_what_is_left_behind_them() {
+        for (left, expected) in [
+            (28, Some((Seen::HeedsLosses, 5.0 / 6.0))),
+            (40, Some((Seen::Bbr, 5.0 / 6.0))),
+        ] {
+            let mut flight = Flight::default();
+            for window in 0..600 {
+                let is_behind = (1..20).contains(&(window % 130)) && window > 130;
+                let packets = if is_behind { left } else { 40 };
+                flight.count(window * ROUND, packets * 1448);
+                if window % 130 == 0 && window > 0 {
+                    flight.lose(window * ROUND);
+                }
+            }
+            assert_eq!(told(&flight, ROUND), expected);
+        }
+    }
+
+    /// Without a loss, a flight that grows to four times while its rate stays is of a window. One
+    /// that stays, doubles, or grows with its rate is not, and neither is one that loses meanwhile.
+    #[test]
+    fn a_flight_that_grows_without_a_loss_is_a_window() {
+        let grown = |times: u64, faster: u64, loses: bool| {
+            let mut flight = Flight::default();
+            for window in 0..120_u64 {
+                let part = window.saturating_sub(20).min(80);
+                let outstanding = 20 * (80 + (times - 1) * part) / 80;
+                for _ in 0..20 * (80 + (faster - 1) * part) / 80 {
+                    flight.count(window * ROUND, outstanding * 1448);
+                }
+                if loses && window % 40 == 39 {
+                    flight.lose(window * ROUND);
+                }
+            }
+            told(&flight, ROUND / 10)
+        };
+        assert_eq!(grown(4, 1, false), Some((Seen::HeedsLosses, 5.0 / 6.0)));
+        for (times, faster, loses) in [(1, 1, false), (2, 1, false), (4, 4, false), (4, 1, true)] {
+            assert_eq!(
+                grown(times, faster, loses),
+                None,
+                "{times} {faster} {loses}"
+            );
+        }
+    }
+
+    /// Packets of a sender whose rate has BBR's gains in each of its round trips of 40 ms, for half
+    /// a minute, on 10 Mbit/s.
+    fn paced(gains: &[f64]) -> Flight {
+        let mut flight = Flight::default();
+        let mut now = 0.0;
+        while now < 30e9 {
+            flight.count(now as u64, 40 * 1448);
+            now += 1.2e6 / gains[(now / 40e6) as usize % gains.len()];
+        }
+        flight
+    }
+
+    #[test]
+    fn a_gain_cycle_is_bbr() {
+        let told = |gains: &[f64]| told(&paced(gains), 40_000_000).map(|(seen, _)| seen);
+        let bbr = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        assert_eq!(told(&bbr), Some(Seen::Bbr));
+        assert_eq!(told(&[1.0]), None, "a steady rate");
+        assert_eq!(told(&bbr[..4]), None, "a cycle of four");
+        assert_eq!(
+            told(&[1.25, 1.0, 1.0, 1.0, 0.75, 1.0, 1.0, 1.0]),
+            None,
+            "no drain"
+        );
+        // At random times: in 3 to 20 round trips.
+        let mut irregular = Vec::new();
+        for number in 0..200_usize {
+            irregular.extend([1.25, 0.75]);
+            irregular.resize(irregular.len() + 1 + number * number * 7 % 18, 1.0);
+        }
+        assert_eq!(told(&irregular), None, "no cycle");
     }
 
     #[test]

@@ -54,6 +54,8 @@ const MOST_SHIFT: u8 = 14;
 /// A write of no more bytes while the other end sends much is of the protocol and no request: HTTP/2
 /// tells its windows in 13 bytes, and TLS adds 22.
 const MOST_OF_PROTOCOL: u64 = 64;
+/// Times that differ by no more than this part of the smaller one are about the same.
+const ABOUT: u64 = 10;
 /// Round trips kept to find the smallest of the last ones.
 const RECENT: usize = 4;
 
@@ -86,6 +88,8 @@ struct Side {
     round_trip: Option<u64>,
     least_at: u64,
     has_handshake: bool,
+    /// The smallest such time while this end had no data on its way, and when that was.
+    without_own_data: Option<(u64, u64)>,
     recent: VecDeque<u64>,
     /// The smallest time until it echoed the other end's clock, and the last such times.
     echo: Option<u64>,
@@ -114,6 +118,7 @@ impl Side {
             self.least_at = now;
         }
         self.round_trip = Some(nanos.min(self.round_trip.unwrap_or(nanos)));
+        self.measure_without_own_data(nanos, now);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
@@ -129,10 +134,27 @@ impl Side {
             self.least_at = now;
         }
         self.echo = Some(nanos.min(self.echo.unwrap_or(nanos)));
+        self.measure_without_own_data(nanos, now);
         if self.recent_echoes.len() == RECENT {
             self.recent_echoes.pop_front();
         }
         self.recent_echoes.push_back(nanos);
+    }
+
+    /// An answer behind this end's own data waits in the same queue, however empty the link to this
+    /// end is.
+    fn measure_without_own_data(&mut self, nanos: u64, now: u64) {
+        let least = self.without_own_data.map_or(u64::MAX, |(least, _)| least);
+        if self.next <= self.acknowledged && nanos < least {
+            self.without_own_data = Some((nanos, now));
+        }
+    }
+
+    /// When the least time was measured: without own data on its way, if that gave about the same.
+    fn measured_at(&self) -> Option<u64> {
+        let (nanos, at) = self.without_own_data?;
+        let least = self.least()?;
+        (nanos <= least + least / ABOUT).then_some(at)
     }
 
     /// The present time from the capture point to this end and back, with what its data waits on the
@@ -467,6 +489,7 @@ impl Dialogue {
         if is_again {
             self.sides[1].recent.clear();
             self.sides[1].round_trip = None;
+            self.sides[1].without_own_data = None;
             self.sides[1].has_handshake = false;
         }
     }
@@ -769,18 +792,21 @@ impl Dialogue {
     }
 
     /// Whether the least time to each end was that of an empty link: it was measured by the
-    /// connection's own handshake or data, while the link to that end had room, or while somebody
-    /// else beyond the link was as near as the nearest of all.
+    /// connection's own handshake or by its receiving, while the link to that end had room, or
+    /// while somebody else beyond the link was as near as the nearest of all.
     fn is_quiet(&self, ways: &Ways) -> [bool; 2] {
         End::BOTH.map(|end| {
             let side = &self.sides[end as usize];
             let way = self.way_of(end.other());
             let course = &ways.courses[way];
-            let has_room = course.load_before(side.least_at) < BUSY * ways.rates[way];
-            let nearest = course.least(side.least_at);
+            let Some(at) = side.measured_at() else {
+                return false;
+            };
+            let has_room = course.load_before(at) < BUSY * ways.rates[way];
             let least = ways.nearest[way];
-            let is_alike = matches!(nearest, Some((nearest, _)) if nearest * 2 < least * 3);
-            side.least().is_some() && (has_room || is_alike)
+            let is_alike =
+                matches!(course.least(at), Some((nearest, _)) if nearest * 2 < least * 3);
+            has_room || is_alike
         })
     }
 

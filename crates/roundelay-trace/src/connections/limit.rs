@@ -392,7 +392,8 @@ impl Evidence {
     /// What the message shows of its sender's congestion control. `segment`: bytes of a full one.
     pub(super) fn votes(&self, segment: u64, around: Surroundings) -> Votes {
         let round_trip = self.round_trip(around).unwrap_or(around.to_receiver);
-        self.flight.votes(segment, round_trip)
+        let least = around.to_sender + around.to_receiver;
+        self.flight.votes(segment, round_trip, least)
     }
 
     /// What limited the message.
