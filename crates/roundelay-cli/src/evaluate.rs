@@ -59,7 +59,13 @@ pub(crate) fn run(arguments: &Evaluate) -> Result<(), Failure> {
     };
     print(&text)?;
     written?;
-    match (failure, &evaluated.faults()[..]) {
+    verdict(failure, &evaluated.faults())
+}
+
+/// # Errors
+/// A run failed, or fifo missed the intended loss.
+fn verdict(failure: Option<Failure>, faults: &[String]) -> Result<(), Failure> {
+    match (failure, faults) {
         (Some(failure), _) => Err(failure),
         (None, []) => Ok(()),
         (None, faults) => Err(Failure::run(faults.join("\n"))),
@@ -219,5 +225,32 @@ fn evaluation(
         is_quick: arguments.quick,
         queues: texts,
         scenarios: results,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No queue changes fifo's loss, so the loss is planted: 8.2.4 intends 1%.
+    #[test]
+    fn a_loss_that_fifo_misses_ends_with_status_1() {
+        let evaluated = |loss: f64| {
+            let scenarios = sections("--sections", &["8.2.4".to_owned()]).unwrap();
+            let figure = |_: usize, _: u64, _: &str, _: &str| Some(loss);
+            let buffer = "83p".to_owned();
+            let result = ScenarioResult::new(scenarios[0], buffer, 1, &[1], false, &figure);
+            let evaluation = Evaluation {
+                rfc: 7928,
+                seeds: vec![1],
+                is_quick: false,
+                queues: vec!["fifo".to_owned()],
+                scenarios: vec![result],
+            };
+            Evaluated::new("0.1.0", evaluation)
+        };
+        assert!(verdict(None, &evaluated(0.01).faults()).is_ok());
+        let failure = verdict(None, &evaluated(0.001).faults()).unwrap_err();
+        assert_eq!(failure.status(), 1);
     }
 }

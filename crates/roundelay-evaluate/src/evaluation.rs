@@ -81,6 +81,9 @@ impl ScenarioResult {
         let mut rows = Vec::new();
         for measure in scenario.measures {
             rows.push(row(measure, queues, seeds, figure));
+            for beneath in measure.beneath() {
+                rows.push(row(&beneath, queues, seeds, figure));
+            }
         }
         let mut fifo_loss = None;
         if let Some(loss) = scenario.loss {
@@ -142,4 +145,45 @@ fn value(measure: &Measure, figure: &dyn Fn(&str) -> Option<f64>) -> Option<f64>
         Of::OverSource(source) => own / figure(source)?,
     };
     value.is_finite().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::SCENARIOS;
+
+    /// Each p99 delay has its median and maximum beneath it, of the same source and less the same
+    /// propagation delay, and only the p99 has a mark.
+    #[test]
+    fn a_delay_has_its_median_and_maximum() {
+        let figure = |_: usize, _: u64, _: &str, figure: &str| match figure {
+            "delay_p50" => Some(0.3),
+            "delay_p99" => Some(0.4),
+            "delay_max" => Some(0.5),
+            _ => None,
+        };
+        for scenario in SCENARIOS {
+            let buffer = "83p".to_owned();
+            let result = ScenarioResult::new(scenario, buffer, 1, &[1], false, &figure);
+            let of = |id: &str| {
+                let rows = result.rows.iter().filter(|row| row.id == id);
+                rows.collect::<Vec<_>>()
+            };
+            let p99 = of("queueing_delay_p99");
+            assert!(!p99.is_empty(), "{}", scenario.name);
+            for (id, beyond) in [("queueing_delay_p50", -0.1), ("queueing_delay_max", 0.1)] {
+                let others = of(id);
+                assert_eq!(others.len(), p99.len(), "{} {id}", scenario.name);
+                for (one, other) in p99.iter().zip(others) {
+                    assert_eq!(one.source, other.source);
+                    let [one, other] = [*one, other].map(|row| row.cells[0].clone());
+                    let [Some(least), Some(value)] = [one.values[0], other.values[0]] else {
+                        panic!("{}: no {id}", scenario.name);
+                    };
+                    assert!((value - least - beyond).abs() < 1e-9, "{value} {least}");
+                    assert!(one.mark.is_some() && other.mark.is_none());
+                }
+            }
+        }
+    }
 }

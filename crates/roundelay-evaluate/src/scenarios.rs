@@ -155,6 +155,28 @@ const fn delay(source: &'static str, propagation: f64) -> Measure {
     }
 }
 
+impl Measure {
+    /// What stands beneath it: beneath the p99 delay its median and its maximum, because RFC 7928
+    /// asks for the distribution (2.6). They have no marks, so that a delay counts once.
+    pub(crate) fn beneath(&self) -> Vec<Self> {
+        let mut beneath = Vec::new();
+        if self.figure == "delay_p99" {
+            for (id, label, figure) in [
+                ("queueing_delay_p50", "median queueing delay", "delay_p50"),
+                ("queueing_delay_max", "largest queueing delay", "delay_max"),
+            ] {
+                beneath.push(without_thresholds(Self {
+                    id,
+                    label,
+                    figure,
+                    ..*self
+                }));
+            }
+        }
+        beneath
+    }
+}
+
 /// What arrives, as a part of the capacity, headers and retransmissions included.
 const fn link_use(source: &'static str, capacity: f64) -> Measure {
     Measure {
