@@ -52,6 +52,7 @@ fn no_recipe_of_a_release_splits_the_name_of_its_folder() {
             "Cargo.toml",
             "Makefile",
             "crates/roundelay-python/requirements.txt",
+            "crates/roundelay-python/requirements-tools.txt",
         ],
     );
     for target in ["release", "release-clean-root", "package"] {

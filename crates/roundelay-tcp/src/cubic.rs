@@ -107,14 +107,19 @@ impl Cubic {
         if !self.whole_segments {
             return curve.saturating_sub(window);
         }
-        let whole = |bytes: u64| bytes / self.segment_len * self.segment_len;
-        let from_peak = whole(curve.abs_diff(epoch.peak));
+        let peak = self.whole(epoch.peak);
+        let from_peak = self.whole(curve.abs_diff(epoch.peak));
         let target = if curve < epoch.peak {
-            whole(epoch.peak).saturating_sub(from_peak)
+            peak.saturating_sub(from_peak)
         } else {
-            whole(epoch.peak) + from_peak
+            peak + from_peak
         };
-        target.saturating_sub(whole(window))
+        target.saturating_sub(self.whole(window))
+    }
+
+    /// The whole segments in so many bytes, in bytes.
+    const fn whole(&self, bytes: u64) -> u64 {
+        bytes / self.segment_len * self.segment_len
     }
 
     /// Stops the clock until growth continues (section 5.8).
