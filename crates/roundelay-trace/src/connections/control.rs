@@ -1,5 +1,6 @@
-//! Whose congestion control: what a transfer's flight does after losses, beside the rate of its
-//! losses, without any, and at rest, and the cycle of its rate, tell CUBIC or Reno from BBR.
+//! Whose congestion control: a transfer's flight tells CUBIC or Reno from BBR, by what it does after
+//! a loss, by its size beside the rate of losses, by its growth without any, and by its pauses. The
+//! rate tells it by its cycle.
 //!
 //! A sender with CUBIC or Reno has less outstanding after a loss: .7 or half. Where losses are
 //! frequent, it has about as much outstanding as they leave it (Mathis et al., "The macroscopic
@@ -27,7 +28,7 @@ use super::Connection;
 /// be delayed.
 pub(super) const ROUND: u64 = 100_000_000;
 /// Windows of the flight that are kept: half an hour.
-const MOST: usize = 18_000;
+const MOST: u64 = 18_000;
 /// Windows without a loss before one that is an episode of its own: a second.
 const CALM: usize = 10;
 /// A flight of so many packets for each round trip after a loss is not filled again by then.
@@ -61,7 +62,7 @@ const BLOCK: usize = 5;
 const GREW: u64 = 4;
 /// Packets of a pacing sender are counted over this time, nanoseconds, for two minutes.
 const PACE: u64 = 5_000_000;
-const PACES: usize = 24_000;
+const PACES: u64 = 24_000;
 /// A phase of a gain cycle has so many of these times, and packets, at least, or its rate is
 /// unknown.
 const LEAST_PHASE: usize = 4;
@@ -181,6 +182,13 @@ struct Window {
     again: u32,
 }
 
+impl Window {
+    /// Whether so few packets are outstanding as BBR has to measure the path.
+    fn is_pause(&self, segment: u64) -> bool {
+        (1..=FEW * segment).contains(&self.most)
+    }
+}
+
 fn most(windows: &[Window]) -> u64 {
     let mut most = 0;
     for window in windows {
@@ -210,26 +218,52 @@ fn has_loss(windows: &[Window]) -> bool {
     windows.iter().any(|window| window.again > 0)
 }
 
+/// Values at some of the equal parts of time, in order. Strangers choose the times: what is kept
+/// grows with the packets, and not with the time between them.
+#[derive(Debug)]
+struct Sparse<T>(Vec<(u32, T)>);
+
+// Not derived: that would ask for a default value.
+impl<T> Default for Sparse<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy + Default> Sparse<T> {
+    fn at(&mut self, part: u32) -> &mut T {
+        let place = self.0.partition_point(|(before, _)| *before < part);
+        if !matches!(self.0.get(place), Some((there, _)) if *there == part) {
+            self.0.insert(place, (part, T::default()));
+        }
+        &mut self.0[place].1
+    }
+
+    /// A value for each part of time.
+    fn dense(&self) -> Vec<T> {
+        let parts = self.0.last().map_or(0, |(last, _)| *last as usize + 1);
+        let mut dense = vec![T::default(); parts];
+        for (part, value) in &self.0 {
+            dense[*part as usize] = *value;
+        }
+        dense
+    }
+}
+
 /// The flight of a transfer over time.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     first: Option<u64>,
-    windows: Vec<Window>,
+    windows: Sparse<Window>,
     /// Packets in each [`PACE`].
-    paces: Vec<u16>,
+    paces: Sparse<u16>,
 }
 
 impl Flight {
     fn window(&mut self, now: u64) -> Option<&mut Window> {
         let first = *self.first.get_or_insert(now / ROUND);
-        let window = (now / ROUND).saturating_sub(first) as usize;
-        if window >= MOST {
-            return None;
-        }
-        if self.windows.len() <= window {
-            self.windows.resize(window + 1, Window::default());
-        }
-        self.windows.get_mut(window)
+        let window = (now / ROUND).saturating_sub(first);
+        (window < MOST).then(|| self.windows.at(window as u32))
     }
 
     pub(super) fn count(&mut self, now: u64, bytes: u64) {
@@ -238,12 +272,10 @@ impl Flight {
             window.packets += 1;
         }
         let begin = self.first.unwrap_or(0) * ROUND;
-        let pace = (now.saturating_sub(begin) / PACE) as usize;
+        let pace = now.saturating_sub(begin) / PACE;
         if pace < PACES {
-            if self.paces.len() <= pace {
-                self.paces.resize(pace + 1, 0);
-            }
-            self.paces[pace] = self.paces[pace].saturating_add(1);
+            let packets = self.paces.at(pace as u32);
+            *packets = packets.saturating_add(1);
         }
     }
 
@@ -256,6 +288,34 @@ impl Flight {
     /// What the flight of a transfer that the network held back shows. `segment`: bytes of a full
     /// one; `round_trip`: with its wait, and `least`, without, nanoseconds.
     pub(super) fn votes(&self, segment: u64, round_trip: u64, least: u64) -> Votes {
+        self.course().votes(segment, round_trip, least)
+    }
+
+    fn course(&self) -> Course {
+        Course {
+            windows: self.windows.dense(),
+            paces: self.paces.dense(),
+        }
+    }
+}
+
+/// The part of its window that CUBIC has again so many seconds after a loss, if the window was so
+/// many packets (RFC 9438, equations 1 and 2).
+fn of_cubic(packets: f64, seconds: f64) -> f64 {
+    let plateau = (0.3 / 0.4 * packets).cbrt();
+    1.0 - 0.3 * (1.0 - seconds / plateau).powi(3)
+}
+
+/// The flight in each tenth of a second, and the packets in each [`PACE`].
+#[derive(Debug)]
+struct Course {
+    windows: Vec<Window>,
+    paces: Vec<u16>,
+}
+
+impl Course {
+    /// As [`Flight::votes`].
+    fn votes(&self, segment: u64, round_trip: u64, least: u64) -> Votes {
         if self.measures_the_path(segment) {
             // Its flight behind losses may be small, too, for one of its own rounds.
             return Votes {
@@ -284,7 +344,8 @@ impl Flight {
                 continue;
             }
             for block in blocks.iter().skip(begin + 1).take(within) {
-                if has_loss(block) {
+                // Behind such a pause BBR may have found a longer round trip.
+                if has_loss(block) || block.iter().any(|window| window.is_pause(segment)) {
                     break;
                 }
                 let has_grown = least(block) as f64 >= GROWN * before as f64;
@@ -355,26 +416,30 @@ impl Flight {
 
     /// Votes by the part of the flight that is left behind each episode of losses, from two and a
     /// half round trips after it to five and a half: BBR's cycle has filled its flight again by
-    /// then. CUBIC has added half a packet or a little more in each round trip, which is little
-    /// beside its flight, or the episode does not count.
+    /// then. Reno has added half a packet or a little more in each round trip, which is little
+    /// beside its flight, or the episode does not count. CUBIC grows by the clock, so a full flight
+    /// is a vote only where CUBIC would still have less.
     fn behind_losses(&self, segment: u64, round_trip: u64) -> Votes {
         let mut votes = Votes::default();
         let begin = (round_trip * 5 / 2).div_ceil(ROUND).max(1) as usize;
         let end = (round_trip * 11 / 2).div_ceil(ROUND) as usize + 1;
         let rounds = end as u64 * ROUND / round_trip.max(1);
-        for at in CALM..self.windows.len().saturating_sub(end) {
-            let calm = &self.windows[at - CALM..at];
-            if self.windows[at].again == 0 || has_loss(calm) {
+        let seconds = 5.5 * round_trip as f64 / 1e9;
+        let calm = CALM.max((2 * round_trip).div_ceil(ROUND) as usize);
+        for at in calm..self.windows.len().saturating_sub(end) {
+            let before = &self.windows[at - calm..at];
+            if self.windows[at].again == 0 || has_loss(before) {
                 continue;
             }
-            let before = most(calm);
+            let before = most(before);
             if before < rounds.saturating_mul(GROWING * segment) {
                 continue;
             }
+            let cubic = of_cubic(before as f64 / segment.max(1) as f64, seconds);
             let behind = most(&self.windows[at + begin..at + end]);
             match behind as f64 / before.max(1) as f64 {
                 part if part <= HEEDED => votes.heeded += 1,
-                part if part >= UNHEEDED => votes.unheeded += 1,
+                part if part >= UNHEEDED && cubic <= HEEDED => votes.unheeded += 1,
                 _ => {}
             }
         }
@@ -444,9 +509,8 @@ impl Flight {
         for at in CALM..self.windows.len().saturating_sub(CALM) {
             let around = self.windows[at - 4].most.min(self.windows[at + 4].most);
             let before = &self.windows[at - 4..=at];
-            let is_few = (1..=FEW * segment).contains(&self.windows[at].most)
-                && around >= MANY * segment
-                && !has_loss(before);
+            let is_few =
+                self.windows[at].is_pause(segment) && around >= MANY * segment && !has_loss(before);
             if !is_few || matches!(last, Some(last) if at - last < CALM) {
                 continue;
             }
@@ -485,8 +549,9 @@ mod tests {
     }
 
     fn seen(flight: &Flight) -> Option<Seen> {
-        let votes = flight.behind_losses(1448, ROUND);
-        let dips = u64::from(flight.measures_the_path(1448)) * MEASURED;
+        let course = flight.course();
+        let votes = course.behind_losses(1448, ROUND);
+        let dips = u64::from(course.measures_the_path(1448)) * MEASURED;
         let all = Votes {
             unheeded: votes.unheeded + dips,
             ..votes
@@ -604,6 +669,43 @@ mod tests {
             irregular.resize(irregular.len() + 1 + number * number * 7 % 18, 1.0);
         }
         assert_eq!(told(&irregular), None, "no cycle");
+    }
+
+    /// Regression: two CUBIC flows behind a long queue were taken for BBR. With 300 packets and a
+    /// round trip of a second, CUBIC has its window again after five and a half round trips.
+    #[test]
+    fn cubic_that_grew_again_over_a_long_round_trip_is_no_bbr() {
+        assert!((of_cubic(300.0, 5.5) - 0.999).abs() < 0.002);
+        let second = 10 * ROUND;
+        let mut flight = Flight::default();
+        for window in 0..1200_u64 {
+            let since = (window % 150) as f64 / 10.0;
+            let outstanding = 300.0 * of_cubic(300.0, since).min(1.0);
+            flight.count(window * ROUND, (outstanding * 1448.0) as u64);
+            if window % 150 == 0 && window > 0 {
+                flight.lose(window * ROUND);
+            }
+        }
+        let votes = flight.course().behind_losses(1448, second);
+        assert_eq!((votes.heeded, votes.unheeded), (0, 0));
+    }
+
+    /// Only parts of time with packets are kept, of half an hour, and of two minutes of the rate.
+    #[test]
+    fn what_is_kept_grows_with_packets_and_not_with_time() {
+        let mut flight = Flight::default();
+        for now in [
+            0,
+            100 * 10 * ROUND,
+            1790 * 10 * ROUND,
+            3600 * 10 * ROUND,
+            100 * 10 * ROUND,
+        ] {
+            flight.count(now, 1448);
+        }
+        assert_eq!((flight.windows.0.len(), flight.paces.0.len()), (3, 2));
+        assert_eq!(flight.course().windows.len(), 17_901);
+        assert_eq!(flight.course().windows[1000].packets, 2);
     }
 
     #[test]
