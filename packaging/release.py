@@ -349,7 +349,7 @@ def verify_deb(package: Path, root: Path) -> None:
     binary = root / "usr/bin/roundelay"
     if run(binary, "--version") != f"roundelay {version()}\n":
         fail(f"{package}: another version")
-    help_pages = {"roundelay.1.gz"}
+    help_pages = {"roundelay.1.gz", "roundelay-live-set.1.gz"}
     for name in re.findall(r"^  ([a-z]+)  ", run(binary, "--help").split("Options:")[0], re.MULTILINE):
         help_pages.add(f"roundelay-{name}.1.gz")
     pages = {path.name for path in (root / "usr/share/man/man1").iterdir()}

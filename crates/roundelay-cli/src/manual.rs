@@ -17,20 +17,32 @@ mod examples;
 
 use examples::EXAMPLES;
 
-/// Variables that the program reads, and what they do.
-const ENVIRONMENT: [(&str, &str); 3] = [
-    ("NO_COLOR", "No colours, even on a terminal."),
+/// Variables that commands read: whose, or of all commands, the name, and what it does.
+const ENVIRONMENT: [(Option<&str>, &str, &str); 5] = [
+    (None, "NO_COLOR", "No colours, even on a terminal."),
     (
+        None,
         "FORCE_COLOR",
         "Colours, even where the output is no terminal.",
     ),
     (
+        None,
+        "COLUMNS",
+        "The width of tables; without it, that of the terminal.",
+    ),
+    (
+        Some("papers"),
         "XDG_CACHE_HOME",
-        "Where papers keeps its runs; without it, .cache in the home folder.",
+        "Where its runs are kept; without it, .cache in the home folder.",
+    ),
+    (
+        Some("live"),
+        "XDG_RUNTIME_DIR",
+        "Where the sockets of running sessions are, through which live set speaks to them.",
     ),
 ];
 /// Where one reads on.
-const SEE_ALSO: &str = "roundelay(1) names all commands, and roundelay help NAME explains a \
+const SEE_ALSO: &str = "roundelay names all commands, and roundelay help NAME explains a \
     discipline. tc(8), tcpdump(8). Guides, and the formats of all files and outputs: \
     https://github.com/roundelay/roundelay";
 
@@ -77,20 +89,24 @@ fn write(folder: &Path, pages: &[(String, String)]) -> Result<(), Failure> {
 fn pages() -> Vec<(String, String)> {
     let mut program = Arguments::command();
     program.build();
-    let mut pages = vec![("roundelay".to_owned(), page(&program))];
-    for command in program.get_subcommands() {
-        if command.is_hide_set() {
-            continue;
-        }
-        let name = format!("roundelay-{}", command.get_name());
-        pages.push((name, page(command)));
-    }
+    let mut pages = Vec::new();
+    add_pages("roundelay", &program, &mut pages);
     pages
+}
+
+/// The page of a command, and those of its own commands.
+fn add_pages(name: &str, command: &Command, pages: &mut Vec<(String, String)>) {
+    pages.push((name.to_owned(), page(name, command)));
+    for own in command.get_subcommands() {
+        if !own.is_hide_set() {
+            add_pages(&format!("{name}-{}", own.get_name()), own, pages);
+        }
+    }
 }
 
 /// A page: what the command's declaration says, and what it does not: examples, the exit status, the
 /// environment and other pages.
-fn page(command: &Command) -> String {
+fn page(name: &str, command: &Command) -> String {
     let source = concat!("roundelay ", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone())
         .source(source)
@@ -105,38 +121,52 @@ fn page(command: &Command) -> String {
         if command.has_subcommands() {
             man.render_subcommands_section(&mut page)?;
         }
-        beyond(command.get_name()).to_writer(&mut page)
+        beyond(name).to_writer(&mut page)
     };
     declared().expect("a buffer in memory takes everything");
     String::from_utf8_lossy(&page).into_owned()
 }
 
-fn beyond(command: &str) -> Roff {
+fn beyond(name: &str) -> Roff {
+    let command = name.strip_prefix("roundelay-").unwrap_or(name);
     let mut page = Roff::default();
-    let examples = EXAMPLES.iter().filter(|(of, ..)| *of == command);
     page.control("SH", ["EXAMPLES"]);
-    for (_, wanted, line) in examples {
-        page.control("TP", []);
+    for (_, wanted, line) in EXAMPLES.iter().filter(|(of, ..)| *of == command) {
+        page.control("PP", []);
         page.text([roman(*wanted)]);
+        // As it is, to be copied: not filled, and not hyphenated.
+        page.control("EX", []);
         page.text([bold(*line)]);
+        page.control("EE", []);
     }
-    page.control("SH", ["EXIT STATUS"]);
-    let near = [("other", "that of the command around which the link is")];
-    let own = if command == "live" { &near[..] } else { &[] };
-    for (status, meaning) in EXIT_STATUS.iter().chain(own) {
-        page.control("TP", []);
-        page.text([bold(*status)]);
-        page.text([roman(*meaning)]);
+    let mut statuses = EXIT_STATUS.to_vec();
+    if command == "live" {
+        statuses.push((
+            "other",
+            "that of the near command, or 128 and the number of the signal that ended the run",
+        ));
     }
-    page.control("SH", ["ENVIRONMENT"]);
-    for (name, meaning) in ENVIRONMENT {
-        page.control("TP", []);
-        page.text([bold(name)]);
-        page.text([roman(meaning)]);
+    terms(&mut page, "EXIT STATUS", &statuses);
+    let mut variables = Vec::new();
+    for (whose, name, meaning) in ENVIRONMENT {
+        if whose.is_none_or(|whose| whose == command) {
+            variables.push((name, meaning));
+        }
     }
+    terms(&mut page, "ENVIRONMENT", &variables);
     page.control("SH", ["SEE ALSO"]);
     page.text([roman(SEE_ALSO)]);
     page
+}
+
+/// A section of terms and what they mean.
+fn terms(page: &mut Roff, heading: &str, terms: &[(&str, &str)]) {
+    page.control("SH", [heading]);
+    for (term, meaning) in terms {
+        page.control("TP", []);
+        page.text([bold(*term)]);
+        page.text([roman(*meaning)]);
+    }
 }
 
 #[cfg(test)]
@@ -161,11 +191,11 @@ mod tests {
 
     #[test]
     fn every_command_has_examples_that_its_arguments_allow() {
-        for (command, _, line) in EXAMPLES {
+        for (command, _, line) in EXAMPLES.iter().copied() {
             let mut has_the_command = command == "roundelay";
             for part in line.split(" && ") {
                 let words = words(part);
-                has_the_command |= words[1] == command;
+                has_the_command |= words[1..].join("-").starts_with(command);
                 if let Err(error) = Arguments::try_parse_from(&words) {
                     panic!("{part}: {error}");
                 }
@@ -174,7 +204,7 @@ mod tests {
         }
         for (name, page) in pages() {
             let (_, examples) = page.split_once(".SH EXAMPLES\n").unwrap();
-            assert!(examples.starts_with(".TP\n"), "{name}");
+            assert!(examples.starts_with(".PP\n"), "{name}");
         }
     }
 }

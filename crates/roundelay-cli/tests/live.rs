@@ -1354,6 +1354,17 @@ struct Shares {
 }
 
 impl Shares {
+    /// The most that a flood lags behind its share of what all got, in bytes.
+    fn lag(&self) -> f64 {
+        let total: f64 = self.contested.iter().sum();
+        assert!(total > 100_000.0, "all floods send: {self:?}");
+        let mut most = f64::MIN;
+        for (flood, weight) in self.contested.iter().zip([1.0, 2.0, 4.0]) {
+            most = most.max(total * weight / 7.0 - flood);
+        }
+        most
+    }
+
     fn of(record: &Path) -> Self {
         const PORTS: [u16; 3] = [9001, 9002, 9004];
         let mut recording = roundelay_live::Recording::open(record).expect("a record");
@@ -1383,7 +1394,8 @@ impl Shares {
                 }
                 Entry::Fate(line) if line.way == Way::Up => {
                     let (flood, is_trickle, len, sent_before) = arrivals[line.number as usize];
-                    if waiting.contains(&0) {
+                    let all_wait = !waiting.contains(&0);
+                    if !all_wait {
                         contested = [0.0; 3];
                     }
                     if let Some(flood) = flood {
@@ -1392,7 +1404,7 @@ impl Shares {
                     if let Fate::Dropped { .. } = line.fate {
                         continue;
                     }
-                    if let Some(flood) = flood {
+                    if let (Some(flood), true) = (flood, all_wait) {
                         contested[flood] += len;
                     }
                     if contested.iter().sum::<f64>() > shares.contested.iter().sum() {
@@ -1409,6 +1421,7 @@ impl Shares {
                 _ => (),
             }
         }
+        assert!(trickles > 0.0, "the trickle runs");
         shares.ahead = ahead / trickles;
         shares
     }
@@ -1460,15 +1473,11 @@ fn the_page_on_shares_tells_what_its_commands_give() {
     let [qfq, drr, fifo] =
         ["shares.pcapng", "1.pcapng", "2.pcapng"].map(|record| Shares::of(&folder.join(record)));
     println!("qfq {qfq:?}\ndrr {drr:?}\nfifo {fifo:?}");
-    for Shares { contested, .. } in [&qfq, &drr] {
-        let total: f64 = contested.iter().sum();
-        assert!(total > 100_000.0, "all floods send: {contested:?}");
-        // The largest of the bounds that the page names, which are QFQ's.
-        for (flood, weight) in contested.iter().zip([1.0, 2.0, 4.0]) {
-            let lag = total * weight / 7.0 - flood;
-            assert!(lag < 9_004.0, "weight {weight}: {lag} of {contested:?}");
-        }
+    // The largest of the bounds that the page names, which are QFQ's.
+    for shares in [&qfq, &drr] {
+        assert!(shares.lag() < 9_004.0, "{shares:?}");
     }
+    assert!(fifo.lag() > 9_004.0, "a fifo breaks it: {fifo:?}");
     assert!(fifo.in_order && !qfq.in_order && !drr.in_order);
     assert!(
         qfq.ahead.max(drr.ahead) < fifo.ahead / 5.0,

@@ -208,7 +208,8 @@ pub struct Config {
     pub least_growth: bool,
     /// Whether a reduction counts the window in whole segments, as Linux does, and leaves whole
     /// segments: seven tenths of 6.9 segments are 4 and not 4.8. `reno` and `cubic` do so. CUBIC's
-    /// curve is then whole segments away from its peak, so that it grows sooner below it.
+    /// curve then counts in whole segments from its peak, so that the window grows sooner below the
+    /// peak and later above it.
     pub whole_segments: bool,
     /// When the first slow start ends.
     pub slow_start: SlowStart,

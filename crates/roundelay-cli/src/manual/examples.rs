@@ -3,7 +3,7 @@
 /// A command, what one wants of it, and the line that does it.
 pub(super) type Example = (&'static str, &'static str, &'static str);
 
-pub(super) const EXAMPLES: [Example; 27] = [
+pub(super) const EXAMPLES: &[Example] = &[
     (
         "roundelay",
         "Which queue serves a capture best on 20 Mbit/s?",
@@ -11,12 +11,12 @@ pub(super) const EXAMPLES: [Example; 27] = [
     ),
     (
         "roundelay",
-        "Which one serves a network best that is simulated?",
+        "And which one a simulated network?",
         "roundelay simulate mine.toml --queue fq_codel --queue fifo",
     ),
     (
         "roundelay",
-        "Which one real packets?",
+        "Real packets through two queues, in 22 seconds:",
         "roundelay live --demo",
     ),
     (
@@ -32,8 +32,8 @@ pub(super) const EXAMPLES: [Example; 27] = [
     ),
     (
         "compare",
-        "The same with senders that react to the queue:",
-        "roundelay compare capture.pcap --rate 20mbit --react fq_codel fifo",
+        "The same with senders that react to the queue, from a capture of both directions:",
+        "roundelay compare both-ways.pcap --rate 20mbit --react fq_codel fifo",
     ),
     (
         "applications",
@@ -119,6 +119,11 @@ pub(super) const EXAMPLES: [Example; 27] = [
         "A command behind a slow link, recorded, then replayed to the packet:",
         "roundelay live --rate 5mbit --delay 20ms qfq --record run.pcapng -- ping -c 5 \
          {far} && roundelay compare run.pcapng",
+    ),
+    (
+        "live-set",
+        "Another rate and another queue, without losing a packet:",
+        "roundelay live set --name mine rate 50mbit queue 'fq_codel target 10ms'",
     ),
     ("list", "All disciplines:", "roundelay list"),
     (

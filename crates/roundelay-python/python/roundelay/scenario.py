@@ -305,8 +305,8 @@ class TopologyFile(Table):
     rate: Rate | None = None
     #: Delay of links without a delay and without coordinates of both ends. Default: "1ms".
     delay: Time | None = None
-    #: Hosts to attach to each router: ``host0``, ``host1``, ... from router to router. With 0, and no hosts in
-    #: the file, nodes with one neighbour are the hosts. Default: 1.
+    #: Hosts to attach to each router: ``host0``, ``host1``, ... from router to router. With 0, nodes with one
+    #: neighbour are the hosts. Default: 1.
     hosts_per_router: int | None = None
     #: Rate of an attached host's link. Default: "1gbit".
     access_rate: Rate | None = None

@@ -141,8 +141,8 @@ pub struct FromFile {
     /// Delay of links without a delay and without coordinates of both ends.
     #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
-    /// Hosts to attach to each router: `host0`, `host1`, ... from router to router. With 0, and no
-    /// hosts in the file, nodes with one neighbour are the hosts.
+    /// Hosts to attach to each router: `host0`, `host1`, ... from router to router. With 0, nodes
+    /// with one neighbour are the hosts.
     #[serde(deserialize_with = "whole::<_, _, 0, 1_048_575>")]
     pub hosts_per_router: u32,
     /// Rate of an attached host's link.
@@ -223,10 +223,8 @@ impl FromFile {
             }
         }
         self.join(&graph, &ids, &mut builder);
-        if builder.topology.hosts.is_empty() {
-            self.attach(&ids, &mut builder)
-                .map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
-        }
+        self.attach(&ids, &mut builder)
+            .map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
         builder.topology.oddities = graph.oddities;
         Ok(builder.topology)
     }
