@@ -72,12 +72,27 @@ fn pcap(mut packets: Vec<Packet>) -> Vec<u8> {
 }
 
 fn read(packets: Vec<Packet>) -> Applications {
+    read_on(packets, "30mbit", None)
+}
+
+/// The applications of a link with a rate, and with another one where it was captured.
+fn read_on(packets: Vec<Packet>, rate: &str, captured: Option<&str>) -> Applications {
     let bytes = std::io::Cursor::new(pcap(packets));
     let capture = Capture::from_reader("t.pcap", bytes).unwrap();
-    let mut options = Options::new("30mbit".parse().unwrap(), Vec::new());
+    let mut options = Options::new(rate.parse().unwrap(), Vec::new());
     options.adapts = true;
     options.selection.chooses = true;
+    options.captured_rate = captured.map(|rate| rate.parse().unwrap());
     applications(capture, &options, &mut ()).unwrap()
+}
+
+/// Each round trip is measured, to a tenth.
+fn assert_near(found: &[Option<f64>], truths: &[f64]) {
+    assert_eq!(found.len(), truths.len(), "{found:?}");
+    for (found, truth) in found.iter().zip(truths) {
+        let found = found.expect("measured");
+        assert!((found - truth).abs() <= 0.1 * truth, "{found} for {truth}");
+    }
 }
 
 /// The round trips in milliseconds.
@@ -225,12 +240,7 @@ fn hosts_of_a_network_have_their_own_round_trips() {
         };
         packets.extend(fetches.packets());
     }
-    let found = round_trips(&read(packets));
-    for (found, truth) in found.iter().zip([5.1, 80.1]) {
-        let found = found.expect("measured");
-        assert!((found - truth).abs() <= 0.1 * truth, "{found} for {truth}");
-    }
-    assert_eq!(found.len(), 2);
+    assert_near(&round_trips(&read(packets)), &[5.1, 80.1]);
 }
 
 /// Regression: a link that is always busy holds all of its hosts up alike, and the far ones had the
@@ -260,16 +270,8 @@ fn far_hosts_behind_a_busy_link_have_their_own_round_trips() {
             packets.push(packet);
         }
     }
-    let mut options = Options::new("1mbit".parse().unwrap(), Vec::new());
-    options.adapts = true;
-    options.selection.chooses = true;
-    let bytes = std::io::Cursor::new(pcap(packets));
-    let capture = Capture::from_reader("t.pcap", bytes).unwrap();
-    let found = round_trips(&applications(capture, &options, &mut ()).unwrap());
-    for (found, truth) in found.iter().zip([5.1, 80.1]) {
-        let found = found.expect("measured");
-        assert!((found - truth).abs() <= 0.1 * truth, "{found} for {truth}");
-    }
+    let found = round_trips(&read_on(packets, "1mbit", None));
+    assert_near(&found, &[5.1, 80.1]);
 }
 
 /// Regression: where the near host is silent, a far one's own round trip was taken for a wait of the
@@ -292,14 +294,8 @@ fn a_far_host_alone_waits_for_nobody() {
             }
         }
     }
-    let mut options = Options::new("1mbit".parse().unwrap(), Vec::new());
-    options.adapts = true;
-    options.selection.chooses = true;
     // So slow that the link is always busy.
-    options.captured_rate = Some("100kbit".parse().unwrap());
-    let bytes = std::io::Cursor::new(pcap(packets));
-    let capture = Capture::from_reader("t.pcap", bytes).unwrap();
-    let found = round_trips(&applications(capture, &options, &mut ()).unwrap());
+    let found = round_trips(&read_on(packets, "1mbit", Some("100kbit")));
     let far = found[1].expect("measured");
     assert!((far - 80.1).abs() <= 8.0, "{found:?}");
 }
@@ -399,10 +395,5 @@ fn an_upload_behind_its_own_queue_has_the_distance_of_its_host() {
             clocks: Some([7013 + at as u32, 1000 + at as u32]),
         });
     }
-    let found = round_trips(&read(packets));
-    assert_eq!(found.len(), 2);
-    for found in found {
-        let found = found.expect("measured");
-        assert!((found - 15.0).abs() <= 1.5, "{found}");
-    }
+    assert_near(&round_trips(&read(packets)), &[15.0, 15.0]);
 }
