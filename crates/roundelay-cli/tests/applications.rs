@@ -965,6 +965,17 @@ fn bbr_beside_cubic_is_two_transfers_without_end() {
     assert!(!text.contains("control = \"bbr\""), "{text}");
 }
 
+/// Regression: two CUBIC flows whose windows were full again five round trips after a loss were taken
+/// for BBR, "certain to 80% or more".
+#[test]
+fn cubic_behind_a_long_queue_is_no_bbr() {
+    let folder = Folder::new("long-queue");
+    let (_, capture) = captured(&folder, "long-queue");
+    let text = applications(&capture, &["--rate", "10mbit"]);
+    assert!(text.contains("2 connections heed losses"), "{text}");
+    assert!(!text.contains("control = \"bbr\""), "{text}");
+}
+
 /// Regression: a player's chunk that slow start spreads over its round trips became a write each.
 #[test]
 fn a_chunk_is_one_transfer() {
