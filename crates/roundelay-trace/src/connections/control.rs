@@ -241,10 +241,10 @@ impl<T: Copy + Default> Sparse<T> {
 
     /// A value for each part of time.
     fn dense(&self) -> Vec<T> {
-        let parts = self.0.last().map_or(0, |(last, _)| *last as usize + 1);
-        let mut dense = vec![T::default(); parts];
+        let mut dense = Vec::new();
         for (part, value) in &self.0 {
-            dense[*part as usize] = *value;
+            dense.resize(*part as usize, T::default());
+            dense.push(*value);
         }
         dense
     }
@@ -263,7 +263,10 @@ impl Flight {
     fn window(&mut self, now: u64) -> Option<&mut Window> {
         let first = *self.first.get_or_insert(now / ROUND);
         let window = (now / ROUND).saturating_sub(first);
-        (window < MOST).then(|| self.windows.at(window as u32))
+        if window >= MOST {
+            return None;
+        }
+        Some(self.windows.at(window as u32))
     }
 
     pub(super) fn count(&mut self, now: u64, bytes: u64) {
